@@ -1,0 +1,120 @@
+# nuvecc: `make` builds it, `make demo` shows it, `make check` tests it. GNU Make 3.81.
+BUILD  ?= build
+PREFIX ?= /usr/local
+CC     ?= cc
+CFLAGS ?= -O2 -g
+WARN    = -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+DEFS    = -D_XOPEN_SOURCE=700
+# Expanded when a recipe runs: by then $(BUILD)/.deps has seen to it that the libraries are there.
+PKGS    = yaml-0.1 jansson
+PKG_C   = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_L   = $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lyaml -ljansson)
+CMOCKA  = $(shell pkg-config --cflags --libs cmocka 2>/dev/null || echo -lcmocka)
+SAN     = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+
+EMBED   = composites=specs/composites.yaml math=lib/ir/math.inc prims=lib/emit/runtime/prims.metal \
+          abi=lib/emit/runtime/abi.h replay=lib/emit/runtime/replay.c replay_types=lib/emit/runtime/replay.h
+LIB_SRC = $(sort $(wildcard lib/*.c lib/spec/*.c lib/ir/*.c lib/passes/*.c lib/emit/*.c))
+GEN     = $(foreach e,$(EMBED),$(BUILD)/gen/$(firstword $(subst =, ,$(e))).c)
+CLI_SRC = $(sort $(wildcard cli/*.c))
+LIB_OBJ = $(LIB_SRC:%.c=$(BUILD)/%.o) $(GEN:.c=.o)
+CLI_OBJ = $(CLI_SRC:%.c=$(BUILD)/%.o)
+SAN_OBJ = $(LIB_SRC:%.c=$(BUILD)/san/%.o) $(GEN:$(BUILD)/%.c=$(BUILD)/san/%.o)
+UNIT    = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
+
+all: $(BUILD)/nuvecc $(BUILD)/libnuvec.a $(BUILD)/hostrun
+
+BED    := tests/hostmetal
+include $(BED)/bed.mk
+
+$(BUILD)/.deps: tools/deps.sh
+	@mkdir -p $(@D)
+	@sh tools/deps.sh build
+	@touch $@
+$(BUILD)/.deps-check: tools/deps.sh
+	@mkdir -p $(@D)
+	@sh tools/deps.sh check
+	@touch $@ $(BUILD)/.deps
+
+$(BUILD)/embed: tools/embed.c | $(BUILD)/.deps
+	@echo "  cc $@"
+	@$(CC) $(WARN) $(DEFS) -O1 $< -o $@
+define embed_rule
+$(BUILD)/gen/$(1).c: $(2) $(BUILD)/embed
+	@mkdir -p $$(@D)
+	@$(BUILD)/embed $(1) $(2) > $$@.tmp && mv $$@.tmp $$@
+endef
+$(foreach e,$(EMBED),$(eval $(call embed_rule,$(firstword $(subst =, ,$(e))),$(lastword $(subst =, ,$(e))))))
+
+$(BUILD)/%.o: %.c | $(BUILD)/.deps
+	@mkdir -p $(@D)
+	@echo "  cc $<"
+	@$(CC) $(WARN) $(DEFS) $(CFLAGS) $(PKG_C) -MMD -MP -c $< -o $@
+$(BUILD)/gen/%.o: $(BUILD)/gen/%.c
+	@$(CC) $(WARN) -O0 -c $< -o $@
+$(BUILD)/san/%.o: %.c | $(BUILD)/.deps-check
+	@mkdir -p $(@D)
+	@echo "  cc (sanitized) $<"
+	@$(CC) $(WARN) $(DEFS) $(SAN) $(PKG_C) -MMD -MP -c $< -o $@
+$(BUILD)/san/gen/%.o: $(BUILD)/gen/%.c
+	@mkdir -p $(@D)
+	@$(CC) $(WARN) -O0 -c $< -o $@
+
+$(BUILD)/libnuvec.a: $(LIB_OBJ)
+	@rm -f $@
+	@echo "  ar $@"
+	@ar rcs $@ $(LIB_OBJ)
+$(BUILD)/nuvecc: $(CLI_OBJ) $(BUILD)/libnuvec.a
+	@echo "  cc $@"
+	@$(CC) $(CFLAGS) $(CLI_OBJ) $(BUILD)/libnuvec.a $(PKG_L) -lm -o $@
+$(BUILD)/san/libnuvec.a: $(SAN_OBJ)
+	@rm -f $@
+	@echo "  ar $@"
+	@ar rcs $@ $(SAN_OBJ)
+$(BUILD)/san/nuvecc: $(CLI_SRC) $(BUILD)/san/libnuvec.a
+	@echo "  cc $@"
+	@$(CC) $(WARN) $(DEFS) $(SAN) $(PKG_C) $(CLI_SRC) $(BUILD)/san/libnuvec.a $(PKG_L) -lm -o $@
+$(BUILD)/hostrun: $(BUILD)/tests/hostrun/hostrun.o $(BUILD)/libnuvec.a
+	@echo "  cc $@"
+	@$(CC) $(CFLAGS) $(BUILD)/tests/hostrun/hostrun.o $(BUILD)/libnuvec.a $(PKG_L) -lm -ldl -o $@
+man/nuvec-ops.5: lib/ops.def $(BUILD)/ops_page
+	$(BUILD)/ops_page > $@.tmp && mv $@.tmp $@
+$(BUILD)/ops_page: tools/ops_page.c $(BUILD)/libnuvec.a
+	@echo "  cc $@"
+	@$(CC) $(WARN) $(DEFS) $(CFLAGS) tools/ops_page.c $(BUILD)/libnuvec.a $(PKG_L) -lm -o $@
+$(BUILD)/oplist: tests/oplist.c $(BUILD)/libnuvec.a
+	@echo "  cc $@"
+	@$(CC) $(WARN) $(DEFS) $(CFLAGS) tests/oplist.c $(BUILD)/libnuvec.a $(PKG_L) -lm -o $@
+$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/san/libnuvec.a
+	@mkdir -p $(@D)
+	@echo "  cc $@"
+	@$(CC) $(WARN) $(DEFS) $(SAN) -Ilib -Itests/unit $(PKG_C) -MMD -MP $< $(BUILD)/san/libnuvec.a \
+	  $(PKG_L) $(CMOCKA) -lm -o $@
+
+check: $(BUILD)/.deps-check
+	@$(MAKE) check-build
+	@BUILD=$(BUILD) sh tests/run.sh
+check-long: $(BUILD)/.deps-check
+	@$(MAKE) check-build
+	@BUILD=$(BUILD) LONG=1 sh tests/run.sh
+check-build: all $(BUILD)/oplist $(BUILD)/ops_page $(BUILD)/hostmetal/libhostmetal.so $(BUILD)/san/nuvecc $(UNIT)
+demo: $(BUILD)/.deps-check
+	@$(MAKE) all $(BUILD)/hostmetal/libhostmetal.so
+	@BUILD=$(BUILD) sh tools/demo.sh
+bench: $(BUILD)/.deps-check
+	@$(MAKE) all $(BUILD)/hostmetal/libhostmetal.so
+	@BUILD=$(BUILD) sh bench/run.sh
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include \
+	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 755 $(BUILD)/nuvecc $(DESTDIR)$(PREFIX)/bin/nuvecc
+	install -m 644 $(BUILD)/libnuvec.a $(DESTDIR)$(PREFIX)/lib/libnuvec.a
+	install -m 644 lib/nuvec.h $(DESTDIR)$(PREFIX)/include/nuvec.h
+	install -m 644 man/nuvecc.1 $(DESTDIR)$(PREFIX)/share/man/man1/nuvecc.1
+	install -m 644 man/nuvec-spec.5 man/nuvec-ops.5 $(DESTDIR)$(PREFIX)/share/man/man5/
+clean:
+	rm -rf $(BUILD)
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(UNIT:=.d) $(BUILD)/tests/hostrun/hostrun.d
+.PHONY: all check check-long check-build demo bench install clean

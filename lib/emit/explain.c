@@ -1,0 +1,206 @@
+/* explain.c - --explain: what every kernel holds and moves, and for every edge that was not fused, why; text and
+ * JSON. */
+#include "metal.h"
+#include "stub.h"
+
+/* Line of the statement that an origin comes from: of the user's document, so through the calls of built-ins
+ * outward. 0: none. */
+static uint32_t line_of(const nv_graph *g, uint32_t origin) {
+  uint32_t line, column;
+  while (origin != NV_NONE) {
+    const nv_origin *o = &g->origins[origin];
+    if (o->pos.node != NV_NONE && !(o->pos.node & NV_BUILTIN))
+      return nv_doc_locate(g->c, o->pos, &line, &column, NULL, NULL) ? line : 0;
+    origin = o->parent;
+  }
+  return 0;
+}
+
+static bool is_leaf(const nv_graph *g, nv_node n) { return nv_ops[g->nodes[n].op].cls == NV_LEAF; }
+
+static void put_node(nv_buf *b, const nv_graph *g, nv_node n) {
+  const uint32_t origin = g->nodes[n].origin;
+  if (origin == NV_NONE)
+    nv_printf(b, "%s", nv_ops[g->nodes[n].op].name);
+  else
+    nv_put_origin(b, g, origin);
+}
+
+/* Name of what a binding holds: an input's or output's, else the node's. */
+static void put_operand_name(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t o) {
+  const nv_graph *g = p->graph;
+  const nv_operand_rec *r = &k->operands[o];
+  const nv_node_rec *n = nv_node_of(g, r->value);
+  if (n->op == NV_OP_INPUT)
+    nv_puts(b, nv_text(g->c, g->inputs[nv_attr_list(g->c, n->attr)[0]].name));
+  else if (r->written && r->port != NV_NONE)
+    nv_puts(b, nv_text(g->c, g->outputs[r->port].name));
+  else
+    put_node(b, g, g->values[r->value].node);
+}
+
+/* ---- text ---- */
+
+static void put_operands(nv_buf *b, const nv_plan *p, const nv_kernel *k, bool written) {
+  for (uint32_t o = 0; o < k->noperands; o++) {
+    const nv_operand_rec *r = &k->operands[o];
+    if (r->written != written) continue;
+    nv_printf(b, "    %s ", written ? "writes" : "reads ");
+    put_operand_name(b, p, k, o);
+    nv_puts(b, ": ");
+    nv_put_value_type(b, p->graph, r->value);
+    nv_printf(b, ", %lld bytes%s\n", (long long)r->elements * nv_dtype_size[r->dtype],
+              written && r->port == NV_NONE ? " of scratch" : "");
+  }
+}
+
+static void put_kernel(nv_buf *b, const nv_program *program, const nv_kernel *k) {
+  const nv_plan *p = program->plan;
+  const nv_graph *g = p->graph;
+  bool tail;
+  nv_printf(b, "  kernel %s\n", k->name);
+  uint32_t last = NV_NONE;
+  for (uint32_t i = 0; i < k->nnodes; i++) {
+    const nv_node n = k->nodes[i];
+    if (is_leaf(g, n)) continue;
+    const uint32_t line = line_of(g, g->nodes[n].origin);
+    nv_printf(b, "    %s ", nv_ops[g->nodes[n].op].name);
+    put_node(b, g, n);
+    if (line && line != last) nv_printf(b, " (line %u)", (unsigned)line);
+    last = line;
+    nv_putc(b, '\n');
+  }
+  put_operands(b, p, k, false);
+  put_operands(b, p, k, true);
+  nv_printf(b, "    %lld bytes read, %lld written; at most %u values live; %s\n",
+            (long long)nv_kernel_bytes(k, false), (long long)nv_kernel_bytes(k, true), (unsigned)k->live,
+            k->kind == NV_K_REDUCE                 ? "a simdgroup a point"
+            : nv_kernel_width(g->c, k, &tail) == 4 ? "four elements a thread"
+                                                   : "one element a thread");
+}
+
+static void put_cuts(nv_buf *b, const nv_plan *p) {
+  const nv_graph *g = p->graph;
+  if (p->ncuts) nv_puts(b, "  not fused:\n");
+  for (uint32_t i = 0; i < p->ncuts; i++) {
+    const nv_node from = g->values[p->cuts[i].value].node;
+    const uint32_t line = line_of(g, g->nodes[p->cuts[i].user].origin);
+    nv_puts(b, "    ");
+    put_node(b, g, from);
+    nv_puts(b, " into ");
+    put_node(b, g, p->cuts[i].user);
+    if (line) nv_printf(b, " (line %u)", (unsigned)line);
+    nv_printf(b, ": %s\n", p->cuts[i].why);
+  }
+}
+
+static void put_program(nv_buf *b, const nv_program *p) {
+  const nv_plan *plan = p->plan;
+  nv_printf(b, "%s, signature %u: kernels %u, launches %u\n", nv_text(b->c, p->entry->name), (unsigned)p->signature,
+            (unsigned)plan->nkernels, (unsigned)plan->nlaunches);
+  nv_printf(b, "  %lld bytes moved, lower bound %lld", (long long)plan->bytes_moved,
+            (long long)plan->bytes_lower_bound);
+  if (plan->bytes_lower_bound > 0)
+    nv_printf(b, " (ratio %.3f)", (double)plan->bytes_moved / (double)plan->bytes_lower_bound);
+  nv_printf(b, "; scratch %lld bytes, %lld alive at once\n", (long long)plan->scratch_bytes,
+            (long long)plan->scratch_bound);
+  for (uint32_t k = 0; k < plan->nkernels; k++) put_kernel(b, p, &plan->kernels[k]);
+  put_cuts(b, plan);
+}
+
+/* ---- JSON ---- */
+
+static void put_json_node(nv_buf *b, const nv_graph *g, nv_node n) {
+  nv_buf name;
+  nv_buf_init(&name, g->c);
+  put_node(&name, g, n);
+  nv_puts(b, "{\"name\": ");
+  nv_put_json(b, name.p, name.n);
+  nv_drop(g->c, name.p);
+  nv_printf(b, ", \"op\": \"%s\"", nv_ops[g->nodes[n].op].name);
+  const uint32_t line = line_of(g, g->nodes[n].origin);
+  if (line) nv_printf(b, ", \"line\": %u", (unsigned)line);
+  nv_putc(b, '}');
+}
+
+static void put_json_operands(nv_buf *b, const nv_plan *p, const nv_kernel *k, bool written) {
+  bool any = false;
+  nv_putc(b, '[');
+  for (uint32_t o = 0; o < k->noperands; o++) {
+    const nv_operand_rec *r = &k->operands[o];
+    if (r->written != written) continue;
+    nv_buf text;
+    nv_buf_init(&text, b->c);
+    put_operand_name(&text, p, k, o);
+    nv_puts(b, any ? ", {\"name\": " : "{\"name\": ");
+    nv_put_json(b, text.p, text.n);
+    text.n = 0;
+    nv_put_value_type(&text, p->graph, r->value);
+    nv_puts(b, ", \"type\": ");
+    nv_put_json(b, text.p, text.n);
+    nv_drop(b->c, text.p);
+    nv_printf(b, ", \"bytes\": %lld, \"scratch\": %s}", (long long)r->elements * nv_dtype_size[r->dtype],
+              written && r->port == NV_NONE ? "true" : "false");
+    any = true;
+  }
+  nv_putc(b, ']');
+}
+
+static void put_json_kernel(nv_buf *b, const nv_program *p, const nv_kernel *k) {
+  const nv_graph *g = p->plan->graph;
+  bool tail, any = false;
+  nv_puts(b, "        {\"name\": ");
+  nv_put_json_text(b, k->name);
+  nv_printf(b, ", \"kind\": \"%s\", \"width\": %u,\n         \"nodes\": [", k->kind == NV_K_REDUCE ? "reduce" : "map",
+            (unsigned)nv_kernel_width(g->c, k, &tail));
+  for (uint32_t i = 0; i < k->nnodes; i++) {
+    if (is_leaf(g, k->nodes[i])) continue;
+    nv_puts(b, any ? ", " : "");
+    put_json_node(b, g, k->nodes[i]);
+    any = true;
+  }
+  nv_puts(b, "],\n         \"inputs\": ");
+  put_json_operands(b, p->plan, k, false);
+  nv_puts(b, ",\n         \"outputs\": ");
+  put_json_operands(b, p->plan, k, true);
+  nv_printf(b, ",\n         \"read\": %lld, \"written\": %lld, \"live\": %u}", (long long)nv_kernel_bytes(k, false),
+            (long long)nv_kernel_bytes(k, true), (unsigned)k->live);
+}
+
+static void put_json_program(nv_buf *b, const nv_program *p) {
+  const nv_plan *plan = p->plan;
+  nv_puts(b, "    {\n");
+  nv_put_counts(b, p, "      ");
+  nv_puts(b, ",\n      \"per_kernel\": [");
+  for (uint32_t k = 0; k < plan->nkernels; k++) {
+    nv_puts(b, k ? ",\n" : "\n");
+    put_json_kernel(b, p, &plan->kernels[k]);
+  }
+  nv_puts(b, plan->nkernels ? "\n      ],\n      \"not_fused\": [" : "],\n      \"not_fused\": [");
+  for (uint32_t i = 0; i < plan->ncuts; i++) {
+    nv_puts(b, i ? ",\n        {\"value\": " : "\n        {\"value\": ");
+    put_json_node(b, plan->graph, plan->graph->values[plan->cuts[i].value].node);
+    nv_puts(b, ", \"user\": ");
+    put_json_node(b, plan->graph, plan->cuts[i].user);
+    nv_puts(b, ", \"why\": ");
+    nv_put_json_text(b, plan->cuts[i].why);
+    nv_putc(b, '}');
+  }
+  nv_puts(b, plan->ncuts ? "\n      ]\n    }" : "]\n    }");
+}
+
+void nv_emit_explain(nv_buf *b, const nv_module *m, bool json) {
+  if (json) {
+    nv_puts(b, "{\n  \"format\": \"nuvec-explain-1\",\n  \"name\": ");
+    nv_put_json_text(b, m->name);
+    nv_puts(b, ",\n  \"entries\": [");
+  }
+  for (uint32_t i = 0; i < m->nprograms; i++) {
+    if (json)
+      nv_puts(b, i ? ",\n" : "\n");
+    else if (i)
+      nv_putc(b, '\n');
+    (json ? put_json_program : put_program)(b, &m->programs[i]);
+  }
+  if (json) nv_puts(b, m->nprograms ? "\n  ]\n}\n" : "]\n}\n");
+}

@@ -1,0 +1,68 @@
+/* metal_gen.h - one kernel on its way to text: what metal_kernel.c, metal_point.c, metal_map.c and metal_reduce.c
+ * share. */
+#ifndef NV_METAL_GEN_H
+#define NV_METAL_GEN_H
+
+#include "metal.h"
+
+#define NV_NARROW (INT64_C(1) << 31) /* what fits 32-bit index arithmetic is below */
+#define NV_ROWS (INT64_C(1) << 26)   /* points of a reduction along the grid's x: 32 threads each, below 2^32 */
+
+typedef struct nv_gen {
+  nv_buf *b;
+  nv_ctx *c;
+  const nv_graph *g;
+  const nv_kernel *k;
+  const char *name, *stem; /* ffn_k0_mul_add, ffn_k0 */
+  uint32_t width;
+  bool tail;
+  nv_names names;
+  nv_index index;
+  uint32_t ntemporaries;
+  const char **buffer; /* operand: its variable */
+  uint32_t *nloads;    /* operand: load variables named so far */
+  bool *vector;        /* operand: moved as vectors */
+  const char **text;   /* instruction: its value as an operand, a variable or a literal */
+  nv_dim *offset;      /* load or store: as it is printed, in vectors where it moves vectors */
+  /* width 4 */
+  nv_dim guard; /* of a guarded kernel: as it is printed, below limit */
+  int64_t limit;
+  uint32_t inner;     /* instructions that run once an element */
+  const char **field; /* instruction: where a result of the point function is found, NULL: it is none */
+  uint32_t *params, nparams, *results, nresults;
+  const char *point[4]; /* what the point function gave for x, y, z, w: a call or a variable */
+} nv_gen;
+
+/* ---- metal_kernel.c ---- */
+static inline bool nv_moves(const nv_instr *i) { return i->kind == NV_I_LOAD || i->kind == NV_I_STORE; }
+/* How an offset moves along the innermost dim: 0 not at all, 1 by one and whole vectors stay whole, -1 otherwise. */
+int nv_stride(nv_ctx *c, nv_dim offset, nv_dim symbol);
+/* A new variable for a graph value: the spec's name of it, else t0, t1, … */
+const char *nv_gen_temporary(nv_gen *e, nv_value v);
+/* A new variable for what is loaded from a binding: x0, x1, … */
+const char *nv_gen_load_name(nv_gen *e, uint32_t operand);
+
+/* ---- metal_point.c ---- */
+extern const char nv_component_names[]; /* "xyzw" */
+const char *nv_gen_literal(nv_gen *e, nv_dtype d, uint64_t bits);
+/* `float4` of a dtype; bools move as uchar4 (msl-surface 1.1: vectors of bool are to be avoided in memory). */
+const char *nv_gen_vector_type(nv_gen *e, nv_dtype d);
+/* A comma-separated list in brackets behind what stands in b already, broken between items where a line gets full. */
+void nv_put_list(nv_buf *b, uint32_t indent, const char *const *items, uint32_t n, const char *end);
+/* Instructions [from, to) as statements, one point at a time; loads that have a variable already are left out. */
+void nv_gen_scalar(nv_gen *e, uint32_t indent, uint32_t from, uint32_t to);
+/* Width 4: finds the point function's parameters (loads that operations use) and results (operations that are
+ * stored or reduced) and prints it. */
+void nv_gen_point(nv_gen *e);
+void nv_gen_vector_loads(nv_gen *e, uint32_t indent);
+/* The point function for each component: in variables, or in place where its one result is wanted once. */
+void nv_gen_calls(nv_gen *e, uint32_t indent, bool in_place);
+void nv_gen_vector_stores(nv_gen *e, uint32_t indent);
+/* Component n of an instruction's four values. */
+const char *nv_gen_component(nv_gen *e, uint32_t i, uint32_t n);
+
+/* ---- metal_map.c, metal_reduce.c: what stands between a kernel's braces ---- */
+void nv_gen_map(nv_gen *e);
+void nv_gen_reduce(nv_gen *e);
+
+#endif

@@ -1,0 +1,262 @@
+/* metal_kernel.c - one kernel's text: how many elements a thread computes, the grid, names, offsets, the
+ * parameters. */
+#include "metal_gen.h"
+
+#include <stdio.h>
+
+/* ---- what a thread computes ---- */
+
+static nv_dim nv_inner_symbol(const nv_kernel *k) {
+  return k->kind == NV_K_REDUCE ? k->reduce_symbol : k->rank ? k->symbol[k->rank - 1] : NV_NONE;
+}
+
+/* How an operand moves along the innermost dim: -1 neither by one nor not at all, or not by whole vectors. */
+int nv_stride(nv_ctx *c, nv_dim offset, nv_dim symbol) {
+  int64_t coefficient;
+  nv_dim rest;
+  if (!nv_dim_linear(c, offset, symbol, &coefficient, &rest)) return -1;
+  if (coefficient == 0) return 0;
+  if (coefficient != 1) return -1;
+  for (uint32_t t = 0, n = nv_dim_nterms(c, rest); t < n; t++) {
+    const uint32_t *atoms;
+    uint32_t natoms;
+    int64_t factor;
+    nv_dim_term(c, rest, t, &factor, &atoms, &natoms);
+    if (factor % 4) return -1;
+  }
+  return 1;
+}
+
+/* Instructions that run once an element of the innermost dim: all of a MAP, a REDUCE's before its reduction. */
+static uint32_t inner_count(const nv_kernel *k) {
+  uint32_t n = 0;
+  while (n < k->ninstrs && k->instrs[n].kind != NV_I_REDUCE) n++;
+  return n;
+}
+
+uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail) {
+  enum { LEAST = 8, MANY = 64, UNSEEN = -2 };
+  int64_t extent;
+  int strides[MANY];
+  *tail = false;
+  const nv_dim symbol = nv_inner_symbol(k);
+  const bool reduce = k->kind == NV_K_REDUCE;
+  if (symbol == NV_NONE || k->noperands > MANY) return 1;
+  if (!nv_dim_is_const(c, reduce ? k->reduce_extent : k->extent[k->rank - 1], &extent) || extent < LEAST) return 1;
+  if (extent % 4 && (reduce || k->rank != 1 || k->guarded || extent >= NV_NARROW)) return 1;
+  if (!reduce && k->guarded && (nv_stride(c, k->guard, symbol) != 1 || nv_dim_value(c, k->limit) % 4)) return 1;
+  for (uint32_t o = 0; o < k->noperands; o++) strides[o] = UNSEEN;
+  const uint32_t inner = inner_count(k);
+  bool any = false;
+  for (uint32_t i = 0; i < k->ninstrs; i++) {
+    const nv_instr *p = &k->instrs[i];
+    if (!nv_moves(p)) continue;
+    int *before = &strides[p->operand];
+    if (i >= inner) { /* once a point: the binding stays scalar */
+      if (*before == 1) return 1;
+      continue;
+    }
+    const int s = nv_stride(c, p->offset, symbol);
+    if (s < 0 || (p->kind == NV_I_STORE && s == 0) || nv_dtype_size[p->dtype] > 4) return 1;
+    if (*before != UNSEEN && *before != s) return 1; /* every access of a binding moves alike */
+    *before = s;
+    any = any || s == 1;
+  }
+  *tail = any && extent % 4 != 0;
+  return any ? 4 : 1;
+}
+
+bool nv_operand_is_vector(nv_ctx *c, const nv_kernel *k, uint32_t operand) {
+  bool tail;
+  if (nv_kernel_width(c, k, &tail) != 4) return false;
+  for (uint32_t i = 0, n = inner_count(k); i < n; i++)
+    if (nv_moves(&k->instrs[i]) && k->instrs[i].operand == operand)
+      return nv_stride(c, k->instrs[i].offset, nv_inner_symbol(k)) == 1;
+  return false;
+}
+
+uint32_t nv_operand_align(nv_ctx *c, const nv_kernel *k, uint32_t operand) {
+  const uint32_t size = nv_dtype_size[k->operands[operand].dtype];
+  return nv_operand_is_vector(c, k, operand) ? 4 * size : size;
+}
+
+void nv_kernel_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]) {
+  bool tail;
+  int64_t extent;
+  grid[0] = grid[1] = grid[2] = nv_dim_const(c, 1);
+  if (k->kind == NV_K_REDUCE) {
+    extent = nv_dim_value(c, k->extent[0]);
+    grid[0] = nv_dim_const(c, 32 * (extent < NV_ROWS ? extent : NV_ROWS));
+    grid[1] = nv_dim_const(c, extent <= NV_ROWS ? 1 : (extent + NV_ROWS - 1) / NV_ROWS);
+    return;
+  }
+  for (uint32_t d = 0; d < k->rank; d++) grid[k->rank - 1 - d] = k->extent[d];
+  if (nv_kernel_width(c, k, &tail) == 4) grid[0] = nv_dim_const(c, (nv_dim_value(c, grid[0]) + 3) / 4);
+  for (int d = 0; d < 3; d++)
+    if (nv_dim_is_const(c, grid[d], &extent) && extent >= NV_NARROW)
+      nv_raise(c, NUVECC_SPEC, "not supported yet: a kernel over an axis of %lld elements", (long long)extent);
+}
+
+/* ---- names ---- */
+
+static const char *port_path(nv_ctx *c, nv_str name) {
+  nv_buf b;
+  nv_buf_init(&b, c);
+  for (const char *p = nv_text(c, name); *p; p++)
+    if (*p == '.' || *p == '[')
+      nv_putc(&b, '_');
+    else if (*p != ']')
+      nv_putc(&b, *p);
+  return nv_keep(&b);
+}
+
+/* The spec's name of a value: a statement's target in the entry's own function; NULL when it has none. */
+static const char *spec_name(const nv_graph *g, nv_value v) {
+  if (v == NV_NONE) return NULL;
+  const uint32_t origin = nv_node_of(g, v)->origin;
+  if (origin == NV_NONE) return NULL;
+  const nv_origin *o = &g->origins[origin];
+  return o->parent == NV_NONE && o->ordinal == 0 && o->name ? nv_text(g->c, o->name) : NULL;
+}
+
+static const char *buffer_name(nv_gen *e, uint32_t operand) {
+  enum { FEW = 256 }; /* outputs that are searched by value; beyond, the nodes' own names must do */
+  const nv_graph *g = e->g;
+  const nv_operand_rec *o = &e->k->operands[operand];
+  const nv_node_rec *node = nv_node_of(g, o->value);
+  const char *text = NULL;
+  if (node->op == NV_OP_INPUT) {
+    text = port_path(e->c, g->inputs[nv_attr_list(e->c, node->attr)[0]].name);
+  } else {
+    for (uint32_t i = 0; g->noutputs <= FEW && i < g->noutputs && !text; i++)
+      if (g->outputs[i].value == o->value) text = port_path(e->c, g->outputs[i].name);
+    if (!text) text = spec_name(g, o->value);
+  }
+  const char *name = text && nv_msl_ident(text, strlen(text)) ? nv_names_take(&e->names, text) : NULL;
+  return name ? name
+              : nv_names_fresh(&e->names, nv_format(e->c, "%s%u", o->written ? "out" : "in", (unsigned)operand));
+}
+
+const char *nv_gen_temporary(nv_gen *e, nv_value v) {
+  const char *text = spec_name(e->g, v);
+  const char *name = text && nv_msl_ident(text, strlen(text)) ? nv_names_take(&e->names, text) : NULL;
+  while (!name) {
+    char t[16];
+    snprintf(t, sizeof t, "t%u", (unsigned)e->ntemporaries++);
+    name = nv_names_take(&e->names, t);
+  }
+  return name;
+}
+
+const char *nv_gen_load_name(nv_gen *e, uint32_t operand) {
+  const char *base = e->buffer[operand], *name = NULL;
+  const char last = base[strlen(base) - 1];
+  while (!name)
+    name = nv_names_take(&e->names, nv_format(e->c, last >= '0' && last <= '9' ? "%s_%u" : "%s%u", base,
+                                              (unsigned)e->nloads[operand]++));
+  return name;
+}
+
+/* ---- the kernel ---- */
+
+/* The stem of a kernel's name: through its number. The names of ops hold no "_k" with digits behind. */
+static const char *stem_of(nv_ctx *c, const char *name) {
+  size_t end = strlen(name);
+  for (const char *p = name; (p = strstr(p, "_k")) != NULL; p += 2) {
+    const size_t digits = strspn(p + 2, "0123456789");
+    if (digits && (p[2 + digits] == '_' || !p[2 + digits])) end = (size_t)(p - name) + 2 + digits;
+  }
+  return nv_format(c, "%.*s", (int)end, name);
+}
+
+/* An offset or guard that moves by one with symbol, counted in vectors: symbol is four times counter. */
+static nv_dim in_vectors(nv_ctx *c, nv_dim d, nv_dim symbol, nv_dim counter) {
+  const nv_dim four = nv_dim_const(c, 4), by = nv_dim_mul(c, counter, four);
+  return nv_dim_floordiv(c, nv_dim_replace(c, d, &symbol, &by, 1), four);
+}
+
+/* Variables for the iteration symbols, offsets as they are printed, names and literals. */
+static void prepare(nv_gen *e) {
+  static const char *const names[4][3] = {{NULL}, {"i"}, {"row", "col"}, {"slab", "row", "col"}};
+  nv_ctx *c = e->c;
+  const nv_kernel *k = e->k;
+  const bool reduce = k->kind == NV_K_REDUCE;
+  const uint32_t n = k->ninstrs;
+  e->inner = inner_count(k);
+  e->width = nv_kernel_width(c, k, &e->tail);
+  e->buffer = NV_NEW_N(c, const char *, k->noperands + 1);
+  e->nloads = NV_NEW_N(c, uint32_t, k->noperands + 1);
+  e->vector = NV_NEW_N(c, bool, k->noperands + 1);
+  e->text = NV_NEW_N(c, const char *, n + 1);
+  e->field = NV_NEW_N(c, const char *, n + 1);
+  e->offset = NV_NEW_N(c, nv_dim, n + 1);
+
+  nv_dim inner = nv_inner_symbol(k), counter = inner;
+  if (e->width == 4 && !e->tail) { /* the innermost dim in vectors */
+    const int64_t vectors = nv_dim_value(c, reduce ? k->reduce_extent : k->extent[k->rank - 1]) / 4;
+    counter = nv_dim_symbol(c, nv_intern_z(c, nv_format(c, "vectors:%lld", (long long)vectors)), 0, vectors - 1);
+  }
+  nv_names_take(&e->names, "pos");
+  nv_names_take(&e->names, e->name); /* a variable that hid a function that the kernel calls would be its end */
+  nv_names_take(&e->names, nv_format(c, "%s_point", e->stem));
+  nv_names_take(&e->names, nv_format(c, "%s_values", e->stem));
+  if (reduce) nv_names_take(&e->names, "lane");
+  for (uint32_t d = 0; d < (reduce ? 1 : k->rank); d++) {
+    const bool last = !reduce && d + 1 == k->rank;
+    nv_index_symbol(&e->index, last ? counter : k->symbol[d],
+                    nv_names_take(&e->names, reduce ? "row" : names[k->rank][d]));
+  }
+  if (reduce) nv_index_symbol(&e->index, counter, nv_names_take(&e->names, "e"));
+
+  for (uint32_t i = 0; i < n; i++) {
+    const nv_instr *p = &k->instrs[i];
+    if (p->kind == NV_I_CONST) e->text[i] = nv_gen_literal(e, (nv_dtype)p->dtype, p->bits);
+    if (!nv_moves(p)) continue;
+    e->offset[i] = p->offset;
+    if (e->width == 4 && i < e->inner && nv_stride(c, p->offset, inner) == 1) {
+      e->vector[p->operand] = true;
+      if (!e->tail) e->offset[i] = in_vectors(c, p->offset, inner, counter);
+    }
+    nv_index_want(&e->index, e->offset[i], k->operands[p->operand].extent < NV_NARROW);
+  }
+  if (!reduce && k->guarded) {
+    const bool vectors = e->width == 4;
+    e->guard = vectors ? in_vectors(c, k->guard, inner, counter) : k->guard;
+    e->limit = nv_dim_value(c, k->limit) / (vectors ? 4 : 1);
+    nv_index_want(&e->index, e->guard, false);
+  }
+  for (uint32_t o = 0; o < k->noperands; o++) e->buffer[o] = buffer_name(e, o);
+  for (uint32_t i = 0; e->width == 4 && i < e->inner; i++)
+    if (k->instrs[i].kind == NV_I_LOAD) e->text[i] = nv_gen_load_name(e, k->instrs[i].operand);
+}
+
+void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const nv_kernel *k) {
+  nv_ctx *c = m->c;
+  nv_gen e = {.b = b, .c = c, .g = p->graph, .k = k, .name = k->name ? k->name : "K"};
+  e.stem = stem_of(c, e.name);
+  nv_names_init(&e.names, c);
+  nv_index_init(&e.index, c, &e.names);
+  prepare(&e);
+  if (e.width == 4) nv_gen_point(&e);
+
+  const char **items = NV_NEW_N(c, const char *, k->noperands + 2);
+  uint32_t n = 0;
+  for (uint32_t o = 0; o < k->noperands; o++) {
+    const nv_operand_rec *r = &k->operands[o];
+    const char *type =
+        e.vector[o] && !e.tail ? nv_gen_vector_type(&e, (nv_dtype)r->dtype) : nv_msl_type((nv_dtype)r->dtype);
+    items[n++] =
+        nv_format(c, "device %s%s* %s [[buffer(%u)]]", r->written ? "" : "const ", type, e.buffer[o], (unsigned)o);
+  }
+  if (k->kind == NV_K_REDUCE || k->rank) items[n++] = "uint3 pos [[thread_position_in_grid]]";
+  if (k->kind == NV_K_REDUCE) items[n++] = "uint lane [[thread_index_in_simdgroup]]";
+  nv_printf(b, "kernel void %s", e.name);
+  nv_put_list(b, 4, items, n, ") {");
+  if (k->kind == NV_K_REDUCE)
+    nv_gen_reduce(&e);
+  else
+    nv_gen_map(&e);
+  nv_puts(b, "}\n");
+  nv_index_drop(&e.index);
+  nv_names_drop(&e.names);
+}

@@ -1,0 +1,213 @@
+/* metal_reduce.c - REDUCE kernels: a simdgroup a point.
+ *
+ * The order is ops.md's: blocks of 1024 elements; in a block, element e belongs to thread (e / 4) mod 32, column e
+ * mod 4, step e / 128; a thread joins its columns' elements step by step, then nv_fold_… joins columns and threads.
+ * The results of blocks are the elements of the next level, reduced by the same rule while the blocks are walked:
+ * level l holds the results of level l - 1 in four columns a thread until a block of them is full. */
+#include "../ir/eval.h"
+#include "metal_gen.h"
+
+enum { BLOCK = 1024, MAX_LEVELS = 4 };
+
+typedef struct level {
+  int64_t elements;   /* of the whole level: of level 1 the reduced ones, of level l + 1 one a block of level l */
+  const char *column; /* array of four */
+  const char *count;  /* elements of the current block, as an expression */
+  const char *block;  /* number of the current block, "" when there is one */
+  const char *step;   /* from level 2: number in the block of the element that comes next */
+} level;
+
+/* Two partial results as one expression, the lower on the left. */
+static const char *join(nv_gen *e, nv_op op, nv_dtype d, const char *low, const char *high) {
+  nv_buf b;
+  nv_buf_init(&b, e->c);
+  nv_put_op(&b, op, (nv_dtype[]){d, d}, (const char *const[]){low, high}, 2, d);
+  return nv_keep(&b);
+}
+
+/* A value in the accumulator's type. */
+static const char *accumulator_text(nv_gen *e, nv_dtype from, nv_dtype to, const char *text) {
+  nv_buf b;
+  nv_buf_init(&b, e->c);
+  nv_put_astype(&b, from, to, text);
+  return nv_keep(&b);
+}
+
+static void put_columns(nv_gen *e, uint32_t indent, level *l, nv_dtype d) {
+  const char *zero = nv_gen_literal(e, d, 0);
+  l->column = nv_names_fresh(&e->names, "c");
+  nv_line(e->b, indent, "%s %s[4] = {%s, %s, %s, %s};", nv_msl_type(d), l->column, zero, zero, zero, zero);
+}
+
+/* n values join columns column[0] … (one: the column that name says). first: whether these are the columns' first,
+ * NULL: they are. */
+static void put_joins(nv_gen *e, uint32_t indent, const char *first, const char *const *columns,
+                      const char *const *values, uint32_t n, nv_dtype d) {
+  if (first) nv_line(e->b, indent, "if (%s) {", first);
+  for (uint32_t i = 0; i < n; i++) nv_line(e->b, indent + (first ? 2 : 0), "%s = %s;", columns[i], values[i]);
+  if (!first) return;
+  nv_line(e->b, indent, "} else {");
+  for (uint32_t i = 0; i < n; i++)
+    nv_line(e->b, indent + 2, "%s = %s;", columns[i], join(e, e->k->reduce_op, d, columns[i], values[i]));
+  nv_line(e->b, indent, "}");
+}
+
+/* The fold of a level's columns into a new variable, which every thread then holds. */
+static const char *put_fold(nv_gen *e, uint32_t indent, const level *l, nv_dtype d) {
+  const char *name = nv_names_fresh(&e->names, e->k->reduce_op == NV_OP_mean ? "sum" : nv_ops[e->k->reduce_op].name);
+  nv_line(e->b, indent, "%s %s = %s(%s[0], %s[1], %s[2], %s[3], lane, %s);", nv_msl_type(d), name,
+          nv_fold_name(e->c, e->k->reduce_op, d), l->column, l->column, l->column, l->column, l->count);
+  return name;
+}
+
+/* A block of level 1: loads and what stands before the reduction, into the columns. */
+static void put_elements(nv_gen *e, uint32_t indent, const level *l, nv_dtype d) {
+  nv_ctx *c = e->c;
+  const uint32_t from = e->k->instrs[e->inner].arg[0], start = indent;
+  const nv_dtype element = (nv_dtype)e->k->instrs[from].dtype;
+  const int64_t unit = e->width, n = l->elements / unit; /* elements or vectors */
+  const char *variable = e->index.variables[1], *step = "", *first = NULL;
+  if (l->elements > 128) {
+    step = nv_names_fresh(&e->names, "k");
+    first = nv_format(c, "%s == 0u", step);
+    if (l->elements <= BLOCK || l->elements % BLOCK == 0)
+      nv_line(e->b, indent, "for (uint %s = 0u; %s < %lldu; ++%s) {", step, step,
+              (long long)((l->elements > BLOCK ? BLOCK : l->elements) + 127) / 128, step);
+    else
+      nv_line(e->b, indent, "for (uint %s = 0u; %s * 128u < %s; ++%s) {", step, step, l->count, step);
+    indent += 2;
+  }
+  const char *at = "";
+  if (*l->block) at = nv_format(c, "%s * %lldu + ", l->block, (long long)(BLOCK / unit));
+  if (*step) at = nv_format(c, "%s%s * %lldu + ", at, step, (long long)(128 / unit));
+  const char *column = NULL;
+  if (e->width == 4) {
+    nv_line(e->b, indent, "uint %s = %slane;", variable, at);
+  } else {
+    column = nv_names_fresh(&e->names, "j");
+    nv_line(e->b, indent, "for (uint %s = 0u; %s < 4u; ++%s) {", column, column, column);
+    indent += 2;
+    nv_line(e->b, indent, "uint %s = %slane * 4u + %s;", variable, at, column);
+  }
+  const bool guard = l->elements % 128 != 0;
+  if (guard) nv_line(e->b, indent, "if (%s < %lldu) {", variable, (long long)n), indent += 2;
+  nv_index_declare(&e->index, e->b, indent, NV_NONE);
+  const char *columns[4], *values[4];
+  if (e->width == 4) {
+    nv_gen_vector_loads(e, indent);
+    if (e->nresults) nv_gen_calls(e, indent, false);
+    nv_gen_vector_stores(e, indent);
+    for (uint32_t i = 0; i < 4; i++) {
+      columns[i] = nv_format(c, "%s[%u]", l->column, (unsigned)i);
+      values[i] = accumulator_text(e, element, d, nv_gen_component(e, from, i));
+    }
+    put_joins(e, indent, first, columns, values, 4, d);
+  } else {
+    nv_gen_scalar(e, indent, 0, e->inner);
+    columns[0] = nv_format(c, "%s[%s]", l->column, column);
+    values[0] = accumulator_text(e, element, d, e->text[from]);
+    put_joins(e, indent, first, columns, values, 1, d);
+  }
+  while (indent > start) indent -= 2, nv_line(e->b, indent, "}");
+}
+
+/* All levels; returns the variable that holds the result. */
+static const char *put_levels(nv_gen *e, nv_dtype d) {
+  nv_ctx *c = e->c;
+  level levels[MAX_LEVELS + 1] = {{0}};
+  uint32_t top = 1, indent = 2;
+  levels[1].elements = nv_dim_value(c, e->k->reduce_extent);
+  while (levels[top].elements > BLOCK) {
+    if (++top > MAX_LEVELS - 1)
+      nv_raise(c, NUVECC_SPEC, "not supported yet: a reduction over %lld elements", (long long)levels[1].elements);
+    levels[top].elements = (levels[top - 1].elements + BLOCK - 1) / BLOCK;
+  }
+  for (uint32_t l = top; l >= 1; l--) { /* outermost first */
+    level *this = &levels[l];
+    const bool whole = l == top, full = this->elements % BLOCK == 0;
+    this->block = whole ? "" : levels[l + 1].step;
+    if (!whole && l + 1 < top) { /* the step counts in its own block */
+      this->block = nv_names_fresh(&e->names, "n");
+      nv_line(e->b, indent, "uint %s = %s * 1024u + %s;", this->block, levels[l + 1].block, levels[l + 1].step);
+    }
+    if (whole || full) {
+      this->count = nv_format(c, "%lldu", (long long)(whole ? this->elements : BLOCK));
+    } else {
+      this->count = nv_names_fresh(&e->names, "m");
+      nv_line(e->b, indent, "uint %s = metal::min(1024u, %lldu - %s * 1024u);", this->count,
+              (long long)this->elements, this->block);
+    }
+    put_columns(e, indent, this, d);
+    if (l == 1) break;
+    this->step = nv_names_fresh(&e->names, "b");
+    nv_line(e->b, indent, "for (uint %s = 0u; %s < %s; ++%s) {", this->step, this->step, this->count, this->step);
+    indent += 2;
+  }
+  put_elements(e, indent, &levels[1], d);
+  const char *result = put_fold(e, indent, &levels[1], d);
+  for (uint32_t l = 2; l <= top; l++) {
+    const level *this = &levels[l];
+    const char *column = nv_format(c, "%s[%s & 3u]", this->column, this->step);
+    const char *first = this->elements > 128 ? nv_format(c, "%s < 128u", this->step) : NULL;
+    nv_line(e->b, indent, "if (((%s >> 2) & 31u) == lane) {", this->step);
+    put_joins(e, indent + 2, first, &column, &result, 1, d);
+    nv_line(e->b, indent, "}");
+    indent -= 2;
+    nv_line(e->b, indent, "}");
+    result = put_fold(e, indent, this, d);
+  }
+  return result;
+}
+
+/* The value of a reduction over nothing (ops.md). */
+static const char *of_nothing(nv_gen *e, nv_dtype d) {
+  switch (e->k->reduce_op) {
+  case NV_OP_sum:
+  case NV_OP_any: return nv_gen_literal(e, d, 0);
+  case NV_OP_prod: return d == NV_F32 ? "1.0f" : nv_gen_literal(e, d, 1);
+  case NV_OP_all: return "true";
+  case NV_OP_mean: return "NAN";
+  default: nv_bug(e->c, "%s of nothing reaches a kernel", nv_ops[e->k->reduce_op].name);
+  }
+}
+
+void nv_gen_reduce(nv_gen *e) {
+  nv_ctx *c = e->c;
+  nv_buf *b = e->b;
+  const nv_kernel *k = e->k;
+  const nv_instr *reduction = &k->instrs[e->inner];
+  const nv_dtype result = (nv_dtype)reduction->dtype, d = result == NV_F16 || result == NV_BF16 ? NV_F32 : result;
+  const int64_t n = nv_dim_value(c, k->reduce_extent), points = nv_dim_value(c, k->extent[0]);
+  const char *row = e->index.variables[0];
+  if (nv_dtype_size[d] > 4)
+    nv_raise(c, NUVECC_SPEC, "not supported yet: %s of %s", nv_ops[k->reduce_op].name, nv_dtype_name[d]);
+  if (points > NV_ROWS) {
+    nv_printf(b, "  uint %s = pos.y * %lldu + (pos.x >> 5);\n", row, (long long)NV_ROWS);
+    nv_printf(b, "  if (%s >= %lldu) {\n    return;\n  }\n", row, (long long)points);
+  } else if (nv_index_uses(&e->index, k->symbol[0])) {
+    nv_printf(b, "  uint %s = pos.x >> 5;\n", row);
+  }
+  nv_index_declare(&e->index, b, 2, e->index.symbols[1]);
+  for (uint32_t i = 0; i < e->inner; i++) { /* the same for all elements of a point */
+    const nv_instr *p = &k->instrs[i];
+    if (p->kind != NV_I_LOAD || nv_dim_uses(c, e->offset[i], e->index.symbols[1])) continue;
+    if (!e->text[i]) e->text[i] = nv_gen_load_name(e, p->operand);
+    nv_line(b, 2, "%s %s = %s[%s];", nv_msl_type((nv_dtype)p->dtype), e->text[i], e->buffer[p->operand],
+            nv_index_text(&e->index, e->offset[i]));
+  }
+  const char *value = n ? put_levels(e, d) : of_nothing(e, d);
+  if (k->reduce_op == NV_OP_mean && n) {
+    /* times 1/n, rounded once to float32 */
+    const float scale = nv_reciprocal_of(n);
+    uint32_t bits;
+    memcpy(&bits, &scale, sizeof bits);
+    const char *sum = value;
+    value = nv_gen_temporary(e, result == d ? reduction->value : NV_NONE);
+    nv_line(b, 2, "float %s = %s * %s;", value, sum, nv_gen_literal(e, NV_F32, bits));
+  }
+  if (result != d) value = accumulator_text(e, d, result, value);
+  e->text[e->inner] = value;
+  nv_line(b, 2, "if (lane == 0u) {");
+  nv_gen_scalar(e, 4, e->inner + 1, k->ninstrs);
+  nv_line(b, 2, "}");
+}

@@ -1,0 +1,69 @@
+// prims.metal - the primitives of lib/ir/math.inc in Metal's language, one operation each, and what kernels need
+// besides. Before each function stands what it calls; the emitter prints the functions that a file uses, and only
+// those.
+
+//: nv_add needs
+static inline float nv_add(float a, float b) { return a + b; }
+//: nv_sub needs
+static inline float nv_sub(float a, float b) { return a - b; }
+//: nv_mul needs
+static inline float nv_mul(float a, float b) { return a * b; }
+//: nv_div needs
+static inline float nv_div(float a, float b) { return a / b; }
+//: nv_fma needs
+static inline float nv_fma(float a, float b, float c) { return metal::fma(a, b, c); }
+//: nv_neg needs
+static inline float nv_neg(float a) { return -a; }
+//: nv_abs needs
+static inline float nv_abs(float a) { return metal::fabs(a); }
+//: nv_copysign needs
+static inline float nv_copysign(float a, float b) { return metal::copysign(a, b); }
+//: nv_lt needs
+static inline bool nv_lt(float a, float b) { return a < b; }
+//: nv_le needs
+static inline bool nv_le(float a, float b) { return a <= b; }
+//: nv_eq needs
+static inline bool nv_eq(float a, float b) { return a == b; }
+//: nv_isnan needs
+static inline bool nv_isnan(float a) { return metal::isnan(a); }
+//: nv_bits needs
+static inline uint nv_bits(float a) { return as_type<uint>(a); }
+//: nv_float needs
+static inline float nv_float(uint a) { return as_type<float>(a); }
+//: nv_floor needs
+static inline float nv_floor(float a) { return metal::floor(a); }
+//: nv_ceil needs
+static inline float nv_ceil(float a) { return metal::ceil(a); }
+//: nv_rint needs
+static inline float nv_rint(float a) { return metal::rint(a); }
+//: nv_sqrt needs
+static inline float nv_sqrt(float a) { return metal::precise::sqrt(a); }
+//: nv_rsqrt needs
+static inline float nv_rsqrt(float a) { return metal::precise::rsqrt(a); }
+//: nv_exp needs
+static inline float nv_exp(float a) { return metal::precise::exp(a); }
+//: nv_log needs
+static inline float nv_log(float a) { return metal::precise::log(a); }
+//: nv_log2 needs
+static inline float nv_log2(float a) { return metal::precise::log2(a); }
+//: nv_log10 needs
+static inline float nv_log10(float a) { return metal::precise::log10(a); }
+//: nv_sin needs
+static inline float nv_sin(float a) { return metal::precise::sin(a); }
+//: nv_cos needs
+static inline float nv_cos(float a) { return metal::precise::cos(a); }
+//: nv_tanh needs
+static inline float nv_tanh(float a) { return metal::precise::tanh(a); }
+//: nv_fmod needs
+static inline float nv_fmod(float a, float b) { return metal::precise::fmod(a, b); }
+//: nv_pow needs
+static inline float nv_pow(float a, float b) { return metal::precise::pow(a, b); }
+
+// upper half of a 128-bit product, in 32-bit pieces: Metal's own mulhi of 64 bits is better avoided
+//: nv_mulhi64 needs
+static inline ulong nv_mulhi64(ulong a, ulong b) {
+  ulong low = (a & 0xfffffffful) * (b & 0xfffffffful);
+  ulong middle = (a >> 32) * (b & 0xfffffffful) + (low >> 32);
+  ulong other = (a & 0xfffffffful) * (b >> 32) + (middle & 0xfffffffful);
+  return (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
+}

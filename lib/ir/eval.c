@@ -1,0 +1,217 @@
+/* eval.c - the CPU evaluator: a graph run node by node, every value an array of its own, freed after its last
+ * use. */
+#include "eval_loops.h"
+
+/* Where a value's elements lie. Views that keep the row-major order share the array of root; uses and the
+ * array itself are kept at the root. */
+typedef struct place {
+  const void *p;
+  void *owned;   /* to free; NULL: an input's or the cell's */
+  uint64_t cell; /* a constant's element */
+  nv_value root;
+  uint32_t uses; /* still to come, of all values that share it */
+} place;
+
+typedef struct run {
+  const nv_graph *g;
+  place *places;   /* one a value */
+  uint32_t *users; /* operands and outputs that name a value */
+  bool flush;
+} run;
+
+/* n bytes, aligned for any element type; freed with nv_drop. */
+static void *room(nv_ctx *c, size_t n) {
+  uint32_t cap = 0;
+  return nv_grow(c, NULL, &cap, n / 16 + 1, 16);
+}
+
+static size_t count_of(const run *r, nv_value v) {
+  return (size_t)nv_shape_count(r->g->c, nv_shape_at(r->g, v));
+}
+static size_t bytes_of(const run *r, nv_value v) {
+  return count_of(r, v) * nv_dtype_size[nv_dtype_of(r->g, v)];
+}
+static const void *data_of(const run *r, nv_value v) { return r->places[r->places[v].root].p; }
+
+static void *fresh(run *r, nv_value v) {
+  place *p = &r->places[v];
+  p->root = v;
+  p->uses = r->users[v];
+  p->p = p->owned = room(r->g->c, bytes_of(r, v));
+  return p->owned;
+}
+
+static void share(run *r, nv_value v, nv_value operand) {
+  const nv_value root = r->places[operand].root;
+  r->places[v].root = root;
+  r->places[root].uses += r->users[v];
+}
+
+static void release(run *r, nv_value v) {
+  place *p = &r->places[r->places[v].root];
+  if (p->uses || !p->owned) return;
+  nv_drop(r->g->c, p->owned);
+  p->p = p->owned = NULL;
+}
+
+static void used(run *r, nv_value v) {
+  r->places[r->places[v].root].uses--;
+  release(r, v);
+}
+
+/* Sizes of a static shape; returns the rank. */
+static uint32_t sizes_of(const run *r, nv_value v, int64_t *sizes) {
+  nv_ctx *c = r->g->c;
+  const nv_shape s = nv_shape_at(r->g, v);
+  const uint32_t rank = nv_shape_rank(c, s);
+  for (uint32_t k = 0; k < rank; k++) sizes[k] = nv_dim_value(c, nv_shape_dims(c, s)[k]);
+  return rank;
+}
+
+static void row_major(uint32_t rank, const int64_t *sizes, int64_t *strides) {
+  int64_t s = 1;
+  for (uint32_t k = rank; k-- > 0;) {
+    strides[k] = s;
+    s *= sizes[k];
+  }
+}
+
+static void broadcast(run *r, nv_value v, nv_value a) {
+  int64_t from[NV_MAX_RANK], dims[NV_MAX_RANK], dense[NV_MAX_RANK], strides[NV_MAX_RANK] = {0};
+  const uint32_t small = sizes_of(r, a, from), rank = sizes_of(r, v, dims);
+  row_major(small, from, dense);
+  for (uint32_t k = 0; k < small; k++)
+    if (from[k] != 1) strides[rank - small + k] = dense[k];
+  nv_eval_strided(data_of(r, a), fresh(r, v), rank, dims, strides, nv_dtype_size[nv_dtype_of(r->g, v)]);
+}
+
+static void transpose(run *r, nv_value v, nv_value a, const int64_t *perm) {
+  int64_t from[NV_MAX_RANK], dims[NV_MAX_RANK], dense[NV_MAX_RANK], strides[NV_MAX_RANK];
+  const uint32_t rank = sizes_of(r, a, from);
+  row_major(rank, from, dense);
+  for (uint32_t k = 0; k < rank; k++) {
+    dims[k] = from[perm[k]];
+    strides[k] = dense[perm[k]];
+  }
+  nv_eval_strided(data_of(r, a), fresh(r, v), rank, dims, strides, nv_dtype_size[nv_dtype_of(r->g, v)]);
+}
+
+/* Kept axes outside, reduced ones inside, each in order; gathered first unless they lie so already. */
+static void reduce(run *r, nv_op op, nv_value v, nv_value a, const int64_t *axes, uint32_t naxes) {
+  nv_ctx *c = r->g->c;
+  int64_t from[NV_MAX_RANK], dense[NV_MAX_RANK], dims[NV_MAX_RANK], strides[NV_MAX_RANK];
+  const uint32_t rank = sizes_of(r, a, from);
+  const nv_dtype d = nv_dtype_of(r->g, a), result = nv_dtype_of(r->g, v);
+  bool reduced[NV_MAX_RANK] = {false};
+  size_t rows = 1, n = 1;
+  uint32_t at = 0;
+  row_major(rank, from, dense);
+  for (uint32_t k = 0; k < naxes; k++) reduced[axes[k]] = true;
+  for (int inner = 0; inner < 2; inner++)
+    for (uint32_t k = 0; k < rank; k++)
+      if (reduced[k] == (inner == 1)) {
+        dims[at] = from[k];
+        strides[at++] = dense[k];
+        *(inner ? &n : &rows) *= (size_t)from[k];
+      }
+  bool in_place = true;
+  for (uint32_t k = 1; k < rank; k++)
+    if (strides[k] > strides[k - 1]) in_place = false;
+
+  void *out = fresh(r, v), *gathered = NULL;
+  const void *x = data_of(r, a);
+  if (!in_place && rows && n) {
+    gathered = room(c, rows * n * nv_dtype_size[d]);
+    nv_eval_strided(x, gathered, rank, dims, strides, nv_dtype_size[d]);
+    x = gathered;
+  }
+  if (n == 0 && (op == NV_OP_max || op == NV_OP_min) && rows) nv_bug(c, "%s of nothing", nv_ops[op].name);
+  float *spare = room(c, n * sizeof *spare);
+  nv_eval_rows(op, d, result, x, out, rows, n, spare, r->flush);
+  nv_drop(c, spare);
+  nv_drop(c, gathered);
+}
+
+static void run_node(run *r, const nv_node_rec *node) {
+  const nv_graph *g = r->g;
+  const nv_op op = (nv_op)node->op;
+  const nv_value v = node->result;
+  const int64_t *attr = nv_attr_list(g->c, node->attr);
+  const uint32_t nattr = nv_attr_count(g->c, node->attr);
+  switch (nv_ops[op].cls) {
+  case NV_LEAF:
+    if (op == NV_OP_CONST) {
+      const uint64_t bits = (uint64_t)attr[0];
+      uint8_t *bytes = (uint8_t *)&r->places[v].cell; /* little-endian, as arrays are */
+      for (unsigned k = 0; k < sizeof bits; k++) bytes[k] = (uint8_t)(bits >> 8 * k);
+      r->places[v].p = bytes;
+      r->places[v].root = v;
+      r->places[v].uses = r->users[v];
+    }
+    return;
+  case NV_VIEW:
+    if (op == NV_OP_transpose)
+      transpose(r, v, nv_operand(g, node, 0), attr);
+    else if (op == NV_OP_broadcast_to)
+      broadcast(r, v, nv_operand(g, node, 0));
+    else
+      share(r, v, nv_operand(g, node, 0));
+    break;
+  case NV_REDUCE: reduce(r, op, v, nv_operand(g, node, 0), attr + 1, nattr - 1); break;
+  case NV_ELEM:
+  case NV_COPY: {
+    nv_dtype dtypes[NV_MAX_OPERANDS];
+    const void *in[NV_MAX_OPERANDS];
+    for (uint32_t k = 0; k < node->noperands; k++) {
+      dtypes[k] = nv_dtype_of(g, nv_operand(g, node, k));
+      in[k] = data_of(r, nv_operand(g, node, k));
+    }
+    nv_eval_elem(op, dtypes, nv_dtype_of(g, v), in, fresh(r, v), count_of(r, v), r->flush);
+    break;
+  }
+  case NV_EXPAND: nv_bug(g->c, "evaluation of %s", nv_ops[op].name);
+  }
+  for (uint32_t k = 0; k < node->noperands; k++) used(r, nv_operand(g, node, k));
+}
+
+/* The caller's array, or a copy where it isn't aligned for its elements. */
+static void bind_input(run *r, nv_value v, const nuvecc_tensor *t) {
+  const size_t bytes = bytes_of(r, v);
+  if (t->bytes < bytes)
+    nv_bug(r->g->c, "input %s has %zu bytes, not %zu", t->name ? t->name : "", t->bytes, bytes);
+  if ((uintptr_t)t->data % nv_dtype_size[nv_dtype_of(r->g, v)] != 0) {
+    memcpy(fresh(r, v), t->data, bytes);
+    return;
+  }
+  r->places[v].p = t->data;
+  r->places[v].root = v;
+  r->places[v].uses = r->users[v];
+}
+
+void nv_eval(const nv_graph *g, const nuvecc_tensor *in, nuvecc_tensor *out, bool flush) {
+  nv_ctx *c = g->c;
+  uint32_t cap = 0;
+  run r = {.g = g, .flush = flush};
+  NV_GROW(c, r.places, cap, (size_t)g->nvalues + 1);
+  cap = 0;
+  NV_GROW(c, r.users, cap, (size_t)g->nvalues + 1);
+  memset(r.places, 0, g->nvalues * sizeof *r.places);
+  memset(r.users, 0, g->nvalues * sizeof *r.users);
+  for (uint32_t k = 0; k < g->nnodes; k++)
+    for (uint32_t i = 0; i < g->nodes[k].noperands; i++) r.users[nv_operand(g, &g->nodes[k], i)]++;
+  for (uint32_t k = 0; k < g->noutputs; k++) r.users[g->outputs[k].value]++;
+  for (uint32_t k = 0; k < g->ninputs; k++) bind_input(&r, g->inputs[k].value, &in[k]);
+
+  for (uint32_t k = 0; k < g->nnodes; k++) {
+    run_node(&r, &g->nodes[k]);
+    release(&r, g->nodes[k].result); /* a value that nobody uses */
+  }
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    const nv_value v = g->outputs[k].value;
+    const size_t bytes = bytes_of(&r, v);
+    if (bytes) memcpy(out[k].data, data_of(&r, v), bytes);
+    used(&r, v);
+  }
+  nv_drop(c, r.users);
+  nv_drop(c, r.places);
+}

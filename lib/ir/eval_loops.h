@@ -1,0 +1,42 @@
+/* eval_loops.h - the evaluator's parts, among themselves.
+ *
+ * Elements are computed in carriers, one an element kind: bool in uint8_t (0, 1), unsigned in uint64_t,
+ * signed in int64_t, floats in float. Arrays of other widths pass through carriers in chunks; float32 and
+ * bool arrays are their own carriers. So a row of ops.def has one text a kind, and 16-bit floats are rounded
+ * after every op. */
+#ifndef NV_EVAL_LOOPS_H
+#define NV_EVAL_LOOPS_H
+
+#include "eval.h"
+
+enum { NV_CHUNK = 1024 }; /* elements; also the block of a reduction (ops.md) */
+
+/* Two's complement, as every compiler has it. */
+static inline int64_t nv_signed(uint64_t u) { return (int64_t)u; }
+
+/* n elements of dtype d to and from carriers of its kind. Integers are cut to their width, floats rounded. */
+void nv_to_carrier(nv_dtype d, const void *from, void *carrier, size_t n);
+void nv_from_carrier(nv_dtype d, const void *carrier, void *to, size_t n);
+/* n elements of one dtype to another (astype). */
+void nv_eval_convert(nv_dtype from, nv_dtype to, const void *a, void *out, size_t n);
+
+/* An element-wise op with an evaluation in ops.def, over n elements: carriers a, b of dtype d to carriers, or
+ * bools, out. eval_keep.c, eval_flush.c: by subnormal mode. */
+void nv_elem_keep(nv_op op, nv_dtype d, const float *a, const float *b, void *out, size_t n);
+void nv_elem_flush(nv_op op, nv_dtype d, const float *a, const float *b, void *out, size_t n);
+/* A float reduction of n elements in ops.md's order. x is overwritten. NV_OP_mean: the sum times 1/n. */
+float nv_reduce_keep(nv_op op, float *x, size_t n);
+float nv_reduce_flush(nv_op op, float *x, size_t n);
+
+/* An element-wise op (or copy) on arrays: operands in[k] of dtypes[k], n elements each, to out. */
+void nv_eval_elem(nv_op op, const nv_dtype *dtypes, nv_dtype result, const void *const *in, void *out,
+                  size_t n, bool flush);
+/* out, dense row-major of shape dims, from in by strides in elements of size bytes (0: repeated). */
+void nv_eval_strided(const void *in, void *out, uint32_t rank, const int64_t *dims, const int64_t *strides,
+                     size_t size);
+/* A reduction of rows: in is [rows, n] of dtype d, out [rows] of dtype result. spare has room for n
+ * floats. */
+void nv_eval_rows(nv_op op, nv_dtype d, nv_dtype result, const void *in, void *out, size_t rows, size_t n,
+                  float *spare, bool flush);
+
+#endif

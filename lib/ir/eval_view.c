@@ -1,0 +1,56 @@
+/* eval_view.c - copies by strides: transpose, broadcast_to and the gathering of reduced axes. */
+#include "eval_loops.h"
+
+/* The innermost axis: n elements of size bytes, step elements apart. */
+static void copy_line(const char *in, char *out, size_t n, int64_t step, size_t size) {
+  if (step == 1) {
+    memcpy(out, in, n * size);
+    return;
+  }
+#define BODY(T) \
+  for (size_t i = 0; i < n; i++) ((T *)out)[i] = ((const T *)in)[(int64_t)i * step];
+  switch (size) {
+  case 1: BODY(uint8_t) break;
+  case 2: BODY(uint16_t) break;
+  case 4: BODY(uint32_t) break;
+  default: BODY(uint64_t) break;
+  }
+#undef BODY
+}
+
+void nv_eval_strided(const void *in, void *out, uint32_t rank, const int64_t *dims, const int64_t *strides,
+                     size_t size) {
+  int64_t d[NV_MAX_RANK], s[NV_MAX_RANK], index[NV_MAX_RANK] = {0};
+  uint32_t r = 0;
+  /* axes of size 1 say nothing; neighbours that lie as one axis are one: long lines for the inner loop */
+  for (uint32_t k = 0; k < rank; k++) {
+    if (dims[k] == 0) return;
+    if (dims[k] == 1) continue;
+    if (r && s[r - 1] == strides[k] * dims[k]) {
+      d[r - 1] *= dims[k];
+      s[r - 1] = strides[k];
+    } else {
+      d[r] = dims[k];
+      s[r++] = strides[k];
+    }
+  }
+  if (r == 0) {
+    memcpy(out, in, size);
+    return;
+  }
+  const size_t line = (size_t)d[r - 1];
+  const char *from = in;
+  char *to = out;
+  for (;;) {
+    copy_line(from, to, line, s[r - 1], size);
+    to += line * size;
+    uint32_t k = r - 1; /* the next line, as an odometer */
+    for (;; k--) {
+      if (k == 0) return;
+      from += s[k - 1] * (int64_t)size;
+      if (++index[k - 1] < d[k - 1]) break;
+      from -= d[k - 1] * s[k - 1] * (int64_t)size;
+      index[k - 1] = 0;
+    }
+  }
+}

@@ -1,0 +1,150 @@
+/* graph.h - the graph IR: one flat graph an entry and signature.
+ *
+ *   node   op, operands (offset, count into one pool), first result, attributes, origin       20 bytes
+ *   value  node, shape, dtype                                                                 12 bytes
+ *
+ * A value is (node, result k): id nodes[n].result + k. Operands are older than users, always, also after every pass:
+ * liveness, dead code and evaluation are plain loops. Promotion and broadcasting are explicit nodes: an element-wise
+ * node's operands have one shape, and the dtypes that its row asks for. Shapes and attributes are interned: equal
+ * content, equal id.
+ *
+ * Attributes (int64 lists) an op:
+ *   INPUT {index}   CONST {bits}   astype {dtype}   transpose {permutation…}   expand_dims, squeeze {axes…} (sorted,
+ *   counted in the result for expand_dims, in the operand for squeeze)   reshape, broadcast_to {} (the result's shape
+ *   says it)   sum, max, mean, … {keepdims, axes…} (sorted; all of them listed, never "None")   others {}
+ */
+#ifndef NV_GRAPH_H
+#define NV_GRAPH_H
+
+#include "dim.h"
+#include "op.h"
+
+typedef uint32_t nv_node, nv_value, nv_shape, nv_attr;
+
+/* ---- interned shapes and attributes ---- */
+void nv_graph_tables_init(nv_ctx *c);                                 /* shapes and attributes of a context */
+nv_shape nv_shape_make(nv_ctx *c, const nv_dim *dims, uint32_t rank); /* rank 0 is shape 0 */
+nv_shape nv_shape_of_ints(nv_ctx *c, const int64_t *dims, uint32_t rank);
+uint32_t nv_shape_rank(const nv_ctx *c, nv_shape s);
+const nv_dim *nv_shape_dims(const nv_ctx *c, nv_shape s); /* stable for the context's life, as attribute lists are */
+nv_dim nv_shape_elements(nv_ctx *c, nv_shape s);          /* the product */
+bool nv_shape_is_static(nv_ctx *c, nv_shape s);
+int64_t nv_shape_count(nv_ctx *c, nv_shape s); /* elements of a static shape; overflow: INT64_MAX */
+/* false: it has a negative size, or surely more than 2^48 elements, the language's limit. */
+bool nv_shape_fits(nv_ctx *c, nv_shape s);
+void nv_put_shape(nv_buf *b, nv_shape s);         /* "[2, B, 3]" */
+const char *nv_shape_text(nv_ctx *c, nv_shape s); /* the same, in the arena */
+nv_attr nv_attr_make(nv_ctx *c, const int64_t *v, uint32_t n);
+uint32_t nv_attr_count(const nv_ctx *c, nv_attr a);
+const int64_t *nv_attr_list(const nv_ctx *c, nv_attr a);
+#define NV_NO_ATTR ((nv_attr)0) /* the empty list */
+
+/* ---- origins: which spec node a value comes from ---- */
+/* name: the statement's first target ("h"), or of an inner value the ordinal in evaluation order from 1 (0: the value
+ * of the statement itself). parent: the origin of the call that the statement's function was inlined for, or NV_NONE.
+ * Printed "ffn.h", "ffn.h#2", "ffn.y/gelu.e". */
+typedef struct nv_origin {
+  uint32_t parent;
+  nv_str function, name;
+  uint32_t ordinal;
+  nv_pos pos;
+} nv_origin;
+
+typedef struct nv_node_rec {
+  uint16_t op, noperands;
+  uint32_t operands; /* offset into nv_graph.pool */
+  nv_value result;   /* first */
+  nv_attr attr;
+  uint32_t origin;
+} nv_node_rec;
+
+typedef struct nv_value_rec {
+  nv_node node;
+  nv_shape shape;
+  uint8_t dtype; /* nv_dtype */
+} nv_value_rec;
+
+typedef struct nv_port { /* an input or output of the graph */
+  nv_value value;
+  nv_str name; /* path of an input; name of an output as the evaluator's files have it */
+  nv_pos pos;
+} nv_port;
+
+typedef struct nv_graph {
+  nv_ctx *c;
+  nv_str name; /* the entry */
+  nv_node_rec *nodes;
+  uint32_t nnodes, nodes_cap;
+  nv_value_rec *values;
+  uint32_t nvalues, values_cap;
+  nv_value *pool;
+  uint32_t npool, pool_cap;
+  nv_origin *origins;
+  uint32_t norigins, origins_cap;
+  nv_port *inputs;
+  uint32_t ninputs, inputs_cap; /* INPUT nodes come first, in this order */
+  nv_port *outputs;
+  uint32_t noutputs, outputs_cap; /* distinct outputs may hold one value */
+} nv_graph;
+
+nv_graph *nv_graph_new(nv_ctx *c, nv_str name);
+/* Appends a node. Result dtypes and shapes are given by the caller (nv_infer computes them). Returns the first
+ * result. */
+nv_value nv_graph_add(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_attr attr, nv_dtype dtype,
+                      nv_shape shape, uint32_t origin);
+nv_value nv_graph_input(nv_graph *g, nv_str name, nv_dtype dtype, nv_shape shape, nv_pos pos);
+nv_value nv_graph_const(nv_graph *g, nv_dtype dtype, uint64_t bits, uint32_t origin);
+uint32_t nv_graph_origin(nv_graph *g, uint32_t parent, nv_str function, nv_str name, uint32_t ordinal, nv_pos pos);
+void nv_graph_output(nv_graph *g, nv_value v, nv_str name, nv_pos pos);
+
+static inline const nv_node_rec *nv_node_of(const nv_graph *g, nv_value v) { return &g->nodes[g->values[v].node]; }
+static inline nv_dtype nv_dtype_of(const nv_graph *g, nv_value v) { return (nv_dtype)g->values[v].dtype; }
+static inline nv_shape nv_shape_at(const nv_graph *g, nv_value v) { return g->values[v].shape; }
+static inline nv_value nv_operand(const nv_graph *g, const nv_node_rec *n, uint32_t k) {
+  return g->pool[n->operands + k];
+}
+
+/* Result dtype and shape of op on operands that have the dtypes and shapes its row asks for; false when they don't
+ * (text for people in *why, in the arena: it names the op or what doesn't fit). For reshape and broadcast_to, *shape
+ * is given by the caller and checked. Sizes that aren't known pass unless they can't fit: the guard is the caller's.
+ */
+bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_attr attr, nv_dtype *dtype,
+              nv_shape *shape, const char **why);
+
+/* The dtype part of nv_infer, on operand dtypes after conversion. */
+bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, nv_attr attr, nv_dtype *dtype,
+                    const char **why);
+/* The shape that n shapes broadcast to; false and *why where they don't. Sizes of which neither is 1 and that can't
+ * be told apart are taken to be equal: those pairs need a guard (nv_dim_bcast makes the size). */
+bool nv_broadcast_shapes(nv_ctx *c, const nv_shape *shapes, uint32_t n, nv_shape *shape, const char **why);
+
+void nv_put_origin(nv_buf *b, const nv_graph *g,
+                   uint32_t origin); /* "ffn.h#2"; names that are no identifiers quoted */
+
+void nv_put_const(nv_buf *b, nv_dtype dtype, uint64_t bits); /* "true", "-3", "0.5", "nan", "1.0-2.0j" */
+
+/* Text that nv_graph_read takes back. One line a node:
+ *   graph ffn
+ *   dim B 0..1024                                (symbols that occur, with their bounds)
+ *   %0 = input "x" : float32[B, 512]
+ *   %1 = const 0x3f000000 : float32[]  # 0.5     (the value; then the origin)
+ *   %3 = add %0, %2 : float32[B, 512]  # ffn.h   (the origin)
+ *   %4 = sum %3 {0, 1} : float32[B]
+ *   %5, %6 = divmod %0, %3 : float32[B, 512]
+ *   output "y" = %4
+ * Values are numbered as in the graph. Blank lines and lines that start with # are skipped. */
+void nv_graph_print(nv_buf *b, const nv_graph *g);
+/* NULL, a text in *why and the line (from 1) in *line when it isn't one; the graph keeps every invariant that
+ * nv_verify checks at NV_STAGE_TRACED, and nv_graph_print prints it the same. Sizes that overflow 64 bits raise
+ * NUVECC_SPEC. */
+nv_graph *nv_graph_read(nv_ctx *c, const char *text, size_t n, const char **why, uint32_t *line);
+/* Graphviz. */
+void nv_graph_dot(nv_buf *b, const nv_graph *g);
+
+/* Checks every invariant of the graph: operand order, arity, dtypes and shapes against nv_infer, ports; simplified:
+ * no dead node, no view or conversion that changes nothing, no operation twice. nv_bug names stage and node when one
+ * fails. */
+typedef enum nv_stage { NV_STAGE_TRACED, NV_STAGE_SIMPLIFIED } nv_stage;
+void nv_verify(const nv_graph *g, nv_stage stage);
+
+#endif

@@ -1,0 +1,250 @@
+/* infer.c - the result dtype and shape of an op, by its row's rules, with texts for people where operands don't fit. */
+#include "graph.h"
+
+/* Sets *why, and is false. */
+static bool fail(nv_ctx *c, const char **why, const char *format, ...) NV_PRINTF(3, 4);
+static bool fail(nv_ctx *c, const char **why, const char *format, ...) {
+  va_list ap;
+  va_start(ap, format);
+  *why = nv_vformat(c, format, ap);
+  va_end(ap);
+  return false;
+}
+
+static const char *dim_text(nv_ctx *c, nv_dim d) {
+  nv_buf b;
+  nv_buf_init(&b, c);
+  nv_put_dim(&b, d);
+  return nv_buf_text(&b);
+}
+
+/* ---- dtypes ---- */
+
+static nv_dtype sum_dtype(nv_dtype d) {
+  if (d == NV_U8 || d == NV_U16) return NV_U32;
+  return d == NV_BOOL || d == NV_I8 || d == NV_I16 ? NV_I32 : d;
+}
+
+bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, nv_attr attr, nv_dtype *dtype,
+                    const char **why) {
+  const nv_op_info *row = &nv_ops[op];
+  uint32_t min, max, first = row->dtype == NV_DT_SELECT ? 1 : 0;
+  nv_op_arity(op, &min, &max);
+  if (n < min || n > max) {
+    if (min == max)
+      return fail(c, why, "%s takes %u operand%s, not %u", row->name, min, min == 1 ? "" : "s", n);
+    return fail(c, why, "%s takes %u to %u operands, not %u", row->name, min, max, n);
+  }
+  if (n <= first) return fail(c, why, "%s has no operands", row->name);
+  if (first && operands[0] != NV_BOOL)
+    return fail(c, why, "%s takes a bool condition, not %s", row->name, nv_dtype_name[operands[0]]);
+  for (uint32_t k = first; k < n; k++) {
+    if (operands[k] != operands[first])
+      return fail(c, why, "%s has operands of %s and %s", row->name, nv_dtype_name[operands[first]],
+                  nv_dtype_name[operands[k]]);
+    if (row->dtype == NV_DT_LOGICAL && operands[k] != NV_BOOL)
+      return fail(c, why, "%s takes bool, not %s", row->name, nv_dtype_name[operands[k]]);
+    if (!nv_is(operands[k], row->domain))
+      return fail(c, why, "%s doesn't take %s", row->name, nv_dtype_name[operands[k]]);
+  }
+  nv_dtype d = operands[first];
+  bool floating = nv_at_least_float(d) == d;
+  switch (row->dtype) {
+  case NV_DT_SAME:
+  case NV_DT_PROMOTE:
+  case NV_DT_SELECT: break;
+  case NV_DT_FLOAT:
+  case NV_DT_PROMOTE_FLOAT:
+  case NV_DT_MEAN:
+    if (!floating)
+      return fail(c, why, "%s takes floating-point operands, not %s", row->name, nv_dtype_name[d]);
+    break;
+  case NV_DT_COMPARE:
+  case NV_DT_LOGICAL: d = NV_BOOL; break;
+  case NV_DT_ATTR: {
+    int64_t to = nv_attr_count(c, attr) == 1 ? nv_attr_list(c, attr)[0] : -1;
+    if (to < 0 || to >= NV_NDTYPES) return fail(c, why, "%s needs a dtype", row->name);
+    d = (nv_dtype)to;
+    break;
+  }
+  case NV_DT_SUM: d = sum_dtype(d); break;
+  }
+  *dtype = d;
+  return true;
+}
+
+/* ---- shapes ---- */
+
+bool nv_broadcast_shapes(nv_ctx *c, const nv_shape *shapes, uint32_t n, nv_shape *shape, const char **why) {
+  nv_dim dims[NV_MAX_RANK];
+  uint32_t rank = 0;
+  for (uint32_t k = 0; k < n; k++)
+    if (nv_shape_rank(c, shapes[k]) > rank) rank = nv_shape_rank(c, shapes[k]);
+  nv_dim one = nv_dim_const(c, 1);
+  for (uint32_t axis = 0; axis < rank; axis++) dims[axis] = one;
+  for (uint32_t k = 0; k < n; k++) {
+    uint32_t own = nv_shape_rank(c, shapes[k]);
+    const nv_dim *from = nv_shape_dims(c, shapes[k]);
+    for (uint32_t i = 0; i < own; i++) {
+      nv_dim *to = &dims[rank - own + i];
+      if (nv_dim_differ(c, *to, from[i]) && nv_dim_differ(c, *to, one) && nv_dim_differ(c, from[i], one)) {
+        nv_buf b;
+        nv_buf_init(&b, c);
+        for (uint32_t j = 0; j < n; j++) {
+          nv_puts(&b, j == 0 ? "" : j + 1 == n ? " and " : ", ");
+          nv_put_shape(&b, shapes[j]);
+        }
+        return fail(c, why, "shapes %s don't broadcast", nv_buf_text(&b));
+      }
+      *to = nv_dim_bcast(c, *to, from[i]);
+    }
+  }
+  *shape = nv_shape_make(c, dims, rank);
+  return true;
+}
+
+static bool elementwise(nv_ctx *c, const nv_op_info *row, const nv_shape *operands, uint32_t n,
+                        nv_shape *shape, const char **why) {
+  for (uint32_t k = 1; k < n; k++) {
+    if (operands[k] == operands[0]) continue;
+    if (!nv_broadcast_shapes(c, operands, n, shape, why)) return false;
+    return fail(c, why, "%s has operands of shapes %s and %s, not broadcast yet", row->name,
+                nv_shape_text(c, operands[0]), nv_shape_text(c, operands[k]));
+  }
+  *shape = operands[0];
+  return true;
+}
+
+static bool reshape(nv_ctx *c, nv_shape from, nv_shape to, const char **why) {
+  nv_dim a = nv_shape_elements(c, from), b = nv_shape_elements(c, to);
+  if (a == b || !nv_dim_differ(c, a, b)) return true;
+  return fail(c, why, "can't reshape %s elements into %s", dim_text(c, a), nv_shape_text(c, to));
+}
+
+static bool broadcast_to(nv_ctx *c, nv_shape from, nv_shape to, const char **why) {
+  uint32_t rank = nv_shape_rank(c, to), own = nv_shape_rank(c, from);
+  const nv_dim *have = nv_shape_dims(c, from), *want = nv_shape_dims(c, to);
+  bool fits = own <= rank;
+  for (uint32_t k = 0; k < own && fits; k++)
+    fits = !nv_dim_differ(c, have[k], want[rank - own + k]) || !nv_dim_differ(c, have[k], nv_dim_const(c, 1));
+  if (fits) return true;
+  return fail(c, why, "can't broadcast %s to %s", nv_shape_text(c, from), nv_shape_text(c, to));
+}
+
+/* The axes of an attribute as a set of bits. They rise where sorted is true. */
+static bool axes(nv_ctx *c, const int64_t *list, uint32_t n, uint32_t rank, bool sorted, uint32_t *set,
+                 const char **why) {
+  *set = 0;
+  for (uint32_t k = 0; k < n; k++) {
+    if (list[k] < 0 || list[k] >= (int64_t)rank)
+      return fail(c, why, "axis %lld is out of range for rank %u", (long long)list[k], rank);
+    if (*set >> list[k] & 1) return fail(c, why, "axis %lld is given twice", (long long)list[k]);
+    if (sorted && k && list[k] < list[k - 1])
+      return fail(c, why, "axis %lld stands behind axis %lld", (long long)list[k], (long long)list[k - 1]);
+    *set |= 1u << list[k];
+  }
+  return true;
+}
+
+/* max and min of nothing have no value. */
+static bool empty_has_value(const nv_op_info *row) {
+  return row->cls != NV_REDUCE || (strcmp(row->name, "max") != 0 && strcmp(row->name, "min") != 0);
+}
+
+static bool reduce(nv_ctx *c, const nv_op_info *row, nv_shape from, nv_attr attr, nv_shape *shape,
+                   const char **why) {
+  uint32_t rank = nv_shape_rank(c, from), n = nv_attr_count(c, attr), set, out = 0;
+  const int64_t *list = nv_attr_list(c, attr);
+  const nv_dim *dims = nv_shape_dims(c, from);
+  if (n == 0 || list[0] < 0 || list[0] > 1) return fail(c, why, "%s needs keepdims and axes", row->name);
+  if (!axes(c, list + 1, n - 1, rank, true, &set, why)) return false;
+  nv_dim result[NV_MAX_RANK];
+  for (uint32_t k = 0; k < rank; k++) {
+    int64_t v;
+    if (!(set >> k & 1)) {
+      result[out++] = dims[k];
+      continue;
+    }
+    if (nv_dim_is_const(c, dims[k], &v) && v == 0 && !empty_has_value(row))
+      return fail(c, why, "%s over axis %u of %s, which has no elements", row->name, k,
+                  nv_shape_text(c, from));
+    if (list[0]) result[out++] = nv_dim_const(c, 1);
+  }
+  *shape = nv_shape_make(c, result, out);
+  return true;
+}
+
+static bool transpose(nv_ctx *c, nv_shape from, nv_attr attr, nv_shape *shape, const char **why) {
+  uint32_t rank = nv_shape_rank(c, from), n = nv_attr_count(c, attr), set;
+  const int64_t *list = nv_attr_list(c, attr);
+  const nv_dim *dims = nv_shape_dims(c, from);
+  if (!axes(c, list, n, rank, false, &set, why)) return false;
+  if (n != rank) return fail(c, why, "transpose needs %u axes, not %u", rank, n);
+  nv_dim result[NV_MAX_RANK];
+  for (uint32_t k = 0; k < n; k++) result[k] = dims[list[k]];
+  *shape = nv_shape_make(c, result, rank);
+  return true;
+}
+
+static bool expand_dims(nv_ctx *c, nv_shape from, nv_attr attr, nv_shape *shape, const char **why) {
+  uint32_t n = nv_attr_count(c, attr), old = nv_shape_rank(c, from), set, next = 0;
+  const nv_dim *dims = nv_shape_dims(c, from);
+  if (n > NV_MAX_RANK - old)
+    return fail(c, why, "rank %llu is above %d", (unsigned long long)old + n, NV_MAX_RANK);
+  if (!axes(c, nv_attr_list(c, attr), n, old + n, true, &set, why)) return false;
+  nv_dim result[NV_MAX_RANK];
+  for (uint32_t k = 0; k < old + n; k++) result[k] = set >> k & 1 ? nv_dim_const(c, 1) : dims[next++];
+  *shape = nv_shape_make(c, result, old + n);
+  return true;
+}
+
+static bool squeeze(nv_ctx *c, nv_shape from, nv_attr attr, nv_shape *shape, const char **why) {
+  uint32_t rank = nv_shape_rank(c, from), set, out = 0;
+  const nv_dim *dims = nv_shape_dims(c, from);
+  if (!axes(c, nv_attr_list(c, attr), nv_attr_count(c, attr), rank, true, &set, why)) return false;
+  nv_dim result[NV_MAX_RANK];
+  for (uint32_t k = 0; k < rank; k++) {
+    int64_t v;
+    if (!(set >> k & 1))
+      result[out++] = dims[k];
+    else if (!nv_dim_is_const(c, dims[k], &v))
+      return fail(c, why, "axis %u has size %s, which isn't known to be 1", k, dim_text(c, dims[k]));
+    else if (v != 1)
+      return fail(c, why, "axis %u has size %lld, not 1", k, (long long)v);
+  }
+  *shape = nv_shape_make(c, result, out);
+  return true;
+}
+
+bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_attr attr, nv_dtype *dtype,
+              nv_shape *shape, const char **why) {
+  nv_ctx *c = g->c;
+  const nv_op_info *row = &nv_ops[op];
+  nv_dtype dtypes[NV_MAX_OPERANDS];
+  nv_shape shapes[NV_MAX_OPERANDS];
+  if (row->cls == NV_LEAF || row->cls == NV_EXPAND)
+    return fail(c, why, "%s is no operation of the graph", row->name);
+  if (n > NV_MAX_OPERANDS) return fail(c, why, "%s has %u operands", row->name, n);
+  for (uint32_t k = 0; k < n; k++) {
+    dtypes[k] = nv_dtype_of(g, operands[k]);
+    shapes[k] = nv_shape_at(g, operands[k]);
+  }
+  if (!nv_infer_dtype(c, op, dtypes, n, attr, dtype, why)) return false;
+  bool bare = row->shape == NV_SH_RESHAPE || row->shape == NV_SH_BROADCAST_TO || !row->attrs[0].name;
+  if (bare && nv_attr_count(c, attr) != 0) return fail(c, why, "%s has no attributes here", row->name);
+  bool fits = false;
+  switch (row->shape) {
+  case NV_SH_ELEM: fits = elementwise(c, row, shapes, n, shape, why); break;
+  case NV_SH_RESHAPE: fits = reshape(c, shapes[0], *shape, why); break;
+  case NV_SH_BROADCAST_TO: fits = broadcast_to(c, shapes[0], *shape, why); break;
+  case NV_SH_TRANSPOSE: fits = transpose(c, shapes[0], attr, shape, why); break;
+  case NV_SH_EXPAND_DIMS: fits = expand_dims(c, shapes[0], attr, shape, why); break;
+  case NV_SH_SQUEEZE: fits = squeeze(c, shapes[0], attr, shape, why); break;
+  case NV_SH_REDUCE: fits = reduce(c, row, shapes[0], attr, shape, why); break;
+  case NV_SH_NONE: return fail(c, why, "not supported yet: %s", row->name);
+  }
+  if (!fits) return false;
+  if (nv_shape_fits(c, *shape)) return true;
+  return fail(c, why, "the result %s has more than 2^48 elements or a negative size",
+              nv_shape_text(c, *shape));
+}

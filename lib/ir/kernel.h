@@ -1,0 +1,105 @@
+/* kernel.h - the lower level of the IR: kernels and their launches, as the passes leave them for the emitters.
+ *
+ * A kernel runs a short straight-line body once for every point of an iteration space. Every index is a dim
+ * expression over iteration symbols (dim.h), in elements; the emitter prints it. Bodies are in SSA: an instruction's
+ * arguments are older instructions. */
+#ifndef NV_KERNEL_H
+#define NV_KERNEL_H
+
+#include "graph.h"
+
+typedef enum nv_kernel_kind {
+  NV_K_MAP,   /* one thread a point; rank 0 to 3, outermost first: the last dim is the grid's x */
+  NV_K_REDUCE /* one simdgroup a point of the outer dims (rank 1), which walks the reduced elements in ops.md's order
+               */
+} nv_kernel_kind;
+
+typedef enum nv_instr_kind {
+  NV_I_CONST,  /* bits */
+  NV_I_LOAD,   /* operand, offset */
+  NV_I_OP,     /* op, arg, attr */
+  NV_I_REDUCE, /* REDUCE kernels, once: arg[0] combined over all reduced elements by op (sum, max, mean); what stands
+                  before it runs once a reduced element, what stands behind it once a point */
+  NV_I_STORE   /* operand, offset, arg[0] */
+} nv_instr_kind;
+
+typedef struct nv_instr {
+  uint8_t kind, dtype; /* of the result; STORE: of the stored value */
+  uint16_t op;
+  uint8_t nargs;
+  uint32_t arg[3];  /* instructions */
+  uint32_t operand; /* index into nv_kernel.operands */
+  nv_dim offset;    /* elements from the operand's start */
+  uint64_t bits;
+  nv_attr attr;
+  nv_value value; /* of the graph; for comments */
+} nv_instr;
+
+typedef struct nv_operand_rec { /* one buffer binding */
+  nv_value value;               /* of the simplified graph */
+  uint8_t dtype;
+  bool written;
+  uint32_t port;    /* written: the graph output that it is, or NV_NONE: scratch */
+  int64_t elements; /* distinct elements touched (static shapes) */
+  int64_t extent;   /* elements of the whole array: decides 32- or 64-bit offsets */
+} nv_operand_rec;
+
+typedef struct nv_kernel {
+  nv_kernel_kind kind;
+  uint32_t rank;               /* MAP: 0..3; REDUCE: 1 (points) */
+  nv_dim extent[3], symbol[3]; /* each extent at most 2^30; a longer space is cut into two dims */
+  bool guarded;                /* MAP: the grid is larger than the space: points with guard >= limit return */
+  nv_dim guard, limit;
+  nv_dim reduce_extent, reduce_symbol; /* REDUCE: elements a point, and their number e in row-major order */
+  nv_op reduce_op;
+  nv_instr *instrs;
+  uint32_t ninstrs, instrs_cap;
+  nv_operand_rec *operands;
+  uint32_t noperands, operands_cap; /* inputs first, in order of first use, then outputs */
+  nv_node *nodes;
+  uint32_t nnodes, nodes_cap; /* of the graph, in order: what it computes */
+  uint32_t live;              /* most values alive at once */
+  const char *name;           /* set by emit/names.c: unique in the module, stable */
+  uint32_t emitted;           /* index of the kernel text that it shares (identical kernels are emitted once) */
+} nv_kernel;
+
+/* Where an operand of a launch lies. */
+typedef enum nv_place_kind { NV_PLACE_INPUT, NV_PLACE_OUTPUT, NV_PLACE_SCRATCH } nv_place_kind;
+typedef struct nv_place {
+  nv_place_kind kind;
+  uint32_t index; /* INPUT, OUTPUT: which */
+  int64_t offset; /* SCRATCH: bytes into the arena, a multiple of 256 */
+} nv_place;
+
+typedef struct nv_launch {
+  uint32_t kernel;  /* into nv_program.kernels */
+  nv_place *places; /* one an operand of the kernel */
+  bool barrier;     /* a hazard with an earlier launch: a memory barrier stands before it */
+} nv_launch;
+
+/* Why an edge of the simplified graph was not fused. */
+typedef struct nv_cut {
+  nv_value value;
+  nv_node user;
+  const char *why;
+} nv_cut;
+
+typedef struct nv_plan {
+  nv_graph *graph; /* simplified */
+  nv_kernel *kernels;
+  uint32_t nkernels, kernels_cap; /* in launch order; one launch each */
+  nv_launch *launches;
+  uint32_t nlaunches;
+  nv_cut *cuts;
+  uint32_t ncuts, cuts_cap;
+  int64_t scratch_bytes, scratch_bound; /* arena; largest sum of bytes alive at once */
+  int64_t bytes_moved, bytes_lower_bound;
+} nv_plan;
+
+/* Text of a plan for --emit-graph=fused and tests: kernels, bodies, operands, launches, places. */
+void nv_plan_print(nv_buf *b, const nv_plan *p);
+void nv_plan_dot(nv_buf *b, const nv_plan *p);
+/* Checks a plan: SSA, operand dtypes, 31 bindings (target), every output written once, no use before its launch. */
+void nv_plan_verify(const nv_plan *p);
+
+#endif

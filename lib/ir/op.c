@@ -1,0 +1,49 @@
+/* op.c - the op table as data: lib/ops.def's rows, and finding one by name or alias. */
+#include "op.h"
+
+/* shorthands of the rows' domains */
+#define INTS NV_BITS_INT
+#define FLOATS NV_BITS_FLOAT
+#define REAL (NV_BIT(NV_BOOL) | NV_BITS_INT | NV_BITS_FLOAT)
+
+const nv_op_info nv_ops[NV_NOPS] = {
+    [NV_OP_INPUT] =
+        {.name = "input", .params = "", .cls = NV_LEAF, .shape = NV_SH_NONE, .domain = NV_BITS_ALL},
+    [NV_OP_CONST] =
+        {.name = "const", .params = "", .cls = NV_LEAF, .shape = NV_SH_NONE, .domain = NV_BITS_ALL},
+#define OP(name_, evaluation, ...) [NV_OP_##name_] = {.name = #name_, __VA_ARGS__},
+#include "../ops.def"
+#undef OP
+};
+
+/* Is name one of the space-separated words? */
+static bool among(const char *words, const char *name, size_t n) {
+  while (*words) {
+    size_t k = strcspn(words, " ");
+    if (k == n && memcmp(words, name, n) == 0) return true;
+    words += k;
+    words += strspn(words, " ");
+  }
+  return false;
+}
+
+nv_op nv_op_find(const char *name) {
+  const size_t n = strlen(name);
+  if (n == 0) return NV_NOPS;
+  /* input and const are no names of the language */
+  for (int op = NV_OP_CONST + 1; op < NV_NOPS; op++)
+    if (nv_ops[op].name[0] == name[0] && strcmp(nv_ops[op].name, name) == 0) return (nv_op)op;
+  for (int op = NV_OP_CONST + 1; op < NV_NOPS; op++)
+    if (nv_ops[op].aliases && among(nv_ops[op].aliases, name, n)) return (nv_op)op;
+  return NV_NOPS;
+}
+
+void nv_op_arity(nv_op op, uint32_t *min, uint32_t *max) {
+  *min = *max = 0;
+  for (const char *p = nv_ops[op].params; *p; p += strspn(p, " ")) {
+    const size_t n = strcspn(p, " ");
+    *max += 1;
+    if (p[n - 1] != '?') *min += 1;
+    p += n;
+  }
+}

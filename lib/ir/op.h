@@ -1,0 +1,114 @@
+/* op.h - the op table's types. The table itself is lib/ops.def: one row an op, and everything per-op reads the row.
+ */
+#ifndef NV_OP_H
+#define NV_OP_H
+
+#include "dtype.h"
+
+typedef enum nv_op {
+  NV_OP_INPUT, /* placeholder: attr {index} */
+  NV_OP_CONST, /* rank-0 constant: attr {bits}, the value's dtype says how to read them */
+#define OP(name, ...) NV_OP_##name,
+#include "../ops.def"
+#undef OP
+  NV_NOPS
+} nv_op;
+
+/* Which pass may touch a node, which emitter handles it. */
+typedef enum nv_op_class {
+  NV_LEAF,   /* input, const */
+  NV_ELEM,   /* element-wise: operands and result of one shape */
+  NV_VIEW,   /* index arithmetic only: the result's elements are the operand's */
+  NV_REDUCE, /* over axes */
+  NV_COPY,   /* copy, depends: kept */
+  NV_EXPAND  /* no node of its own: trace expands it (clip) */
+} nv_op_class;
+
+typedef enum nv_dtype_rule {
+  NV_DT_SAME,          /* result as the operand */
+  NV_DT_FLOAT,         /* operand to at-least-float first, result the same */
+  NV_DT_PROMOTE,       /* operands promoted, result the same */
+  NV_DT_PROMOTE_FLOAT, /* promoted, then at least float */
+  NV_DT_COMPARE,       /* operands promoted, result bool */
+  NV_DT_LOGICAL,       /* operands to bool, result bool */
+  NV_DT_SELECT,        /* first operand to bool, the others promoted, result those */
+  NV_DT_ATTR,          /* attribute dtype (astype) */
+  NV_DT_SUM,           /* bool and small ints to int32/uint32 (ops.md, "Reductions") */
+  NV_DT_MEAN           /* at least float */
+} nv_dtype_rule;
+
+typedef enum nv_shape_rule {
+  NV_SH_ELEM, /* broadcast of the operands; in the graph they are equal already */
+  NV_SH_RESHAPE,
+  NV_SH_BROADCAST_TO,
+  NV_SH_TRANSPOSE,
+  NV_SH_EXPAND_DIMS,
+  NV_SH_SQUEEZE,
+  NV_SH_REDUCE,
+  NV_SH_NONE
+} nv_shape_rule;
+
+/* Attributes as the spec writes them, in order (positional after the operands). In the graph they are canonical:
+ * a node's attr is an interned list of int64 (graph.h says what each op's holds). */
+typedef enum nv_attr_kind {
+  NV_AT_END,   /* ends a row's list */
+  NV_AT_AXIS,  /* one int; negative counts from the end */
+  NV_AT_AXES,  /* None (all), an int, or a list of distinct ints */
+  NV_AT_PERM,  /* None (reversed) or a permutation */
+  NV_AT_SHAPE, /* list of sizes; reshape takes one -1 */
+  NV_AT_BOOL,
+  NV_AT_INT,
+  NV_AT_DTYPE
+} nv_attr_kind;
+typedef struct nv_attr_info {
+  const char *name;
+  nv_attr_kind kind;
+  const char *default_; /* text; NULL: required */
+} nv_attr_info;
+
+enum {                  /* nv_op_info.flags */
+       NV_COMMUTES = 1, /* exactly: a∘b and b∘a have the same bits for every dtype (NaNs being equal) */
+       NV_EXACT = 2,  /* every device rounds it alike: constants may be folded through it (no subnormals involved) */
+       NV_NO_CSE = 4, /* never merged */
+       NV_KEPT = 8    /* asked for explicitly: stays on the way to an output */
+};
+
+typedef enum nv_kind { NV_KIND_BOOL, NV_KIND_UINT, NV_KIND_INT, NV_KIND_FLOAT, NV_KIND_COMPLEX, NV_NKINDS } nv_kind;
+static inline nv_kind nv_kind_of(nv_dtype d) {
+  return d == NV_BOOL                 ? NV_KIND_BOOL
+         : nv_is(d, NV_BITS_UNSIGNED) ? NV_KIND_UINT
+         : nv_is(d, NV_BITS_SIGNED)   ? NV_KIND_INT
+         : d == NV_C64                ? NV_KIND_COMPLEX
+                                      : NV_KIND_FLOAT;
+}
+
+#define NV_MAX_OPERANDS 8
+#define NV_MAX_ATTRS 6
+
+typedef struct nv_op_info {
+  const char *name;
+  const char *aliases; /* space-separated, or NULL */
+  const char *params;  /* operand names; "?" behind one: may be left out. "x min? max?" */
+  uint8_t results;     /* 0 means 1 */
+  nv_attr_info attrs[NV_MAX_ATTRS + 1];
+  nv_op_class cls;
+  nv_dtype_rule dtype;
+  nv_shape_rule shape;
+  uint32_t domain; /* dtypes that operands may have after conversion by the rule: NV_BIT mask */
+  uint32_t flags;
+  /* Metal text by the kind of the (converted) operand dtype: $0 $1 $2 operands (names or literals), $T the result's
+     type, $O the operand's type, $U the operand's type made unsigned. Everything else is copied. NULL: no form. One
+     operation; float text is for float32: 16-bit floats wrap it. */
+  const char *msl[NV_NKINDS];
+  const char *helpers; /* space-separated helper functions that the float text calls (lib/ir/math.inc), or NULL */
+  const char *doc;     /* one sentence for the manual */
+} nv_op_info;
+
+extern const nv_op_info nv_ops[NV_NOPS];
+/* By name or alias; NV_NOPS: unknown. */
+nv_op nv_op_find(const char *name);
+/* Operand counts, from params. */
+void nv_op_arity(nv_op op, uint32_t *min, uint32_t *max);
+static inline uint32_t nv_op_results(nv_op op) { return nv_ops[op].results ? nv_ops[op].results : 1; }
+
+#endif

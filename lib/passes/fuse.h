@@ -1,0 +1,134 @@
+/* fuse.h - what the fuser's files share (fuse.c, fuse_align.c, fuse_split.c, lower.c).
+ *
+ * The unit of the partition is the item: a node that computes (element-wise, reduction, copy, a view that has to be
+ * written), or an output that isn't just an item's result. Views are no items: an edge leads through them to its base,
+ * and they become index arithmetic. Items are in graph order, outputs behind them. */
+#ifndef NV_FUSE_H
+#define NV_FUSE_H
+
+#include "passes.h"
+
+typedef enum nv_edge_kind {
+  NV_EDGE_CONST, /* a constant: inline */
+  NV_EDGE_INPUT, /* read from an input of the graph */
+  NV_EDGE_JOIN,  /* the base's own instruction where both are in one kernel, else read */
+  NV_EDGE_CLONE, /* the base is computed again where it is used, from what it reads */
+  NV_EDGE_CUT    /* written by an earlier kernel, and read */
+} nv_edge_kind;
+
+typedef enum nv_why { /* an edge was not fused */
+  NV_WHY_NONE, NV_WHY_OFF, NV_WHY_REDUCED, NV_WHY_REDUCES, NV_WHY_REPEATS, NV_WHY_ORDER, NV_WHY_KEPT, NV_WHY_CYCLE,
+  NV_WHY_BUFFERS, NV_WHY_STATEMENTS, NV_WHY_LIVE, NV_NWHY
+} nv_why;
+
+typedef struct nv_edge {
+  nv_value operand, base; /* base: operand without its views */
+  uint32_t item;          /* that computes base, or NV_NONE */
+  uint8_t kind, why;
+} nv_edge;
+
+typedef enum nv_item_kind {
+  NV_ITEM_OP,    /* op applied to the edges' values, element by element */
+  NV_ITEM_MOVE,  /* the edge's value: copy, output */
+  NV_ITEM_VIEW,  /* the edge's value at another index: a view that is written */
+  NV_ITEM_CONST, /* a reduction of nothing */
+  NV_ITEM_REDUCE
+} nv_item_kind;
+
+typedef struct nv_item {
+  nv_value value;     /* what it computes, or, an output, stores */
+  nv_node node;       /* NV_NONE: an output */
+  uint32_t port;      /* the graph output that it writes, or NV_NONE */
+  uint32_t edges;     /* offset into nv_fuser.edges */
+  uint8_t nedges, kind;
+  uint16_t op;
+  nv_attr attr;
+  bool kept;          /* never computed twice */
+  bool needed, cloned;/* computed in a kernel of its level; computed again elsewhere */
+  bool stored;        /* read by another kernel */
+  bool exclusive;     /* it and all that it joins have one user */
+  uint32_t uses;      /* items that use it */
+  uint32_t reduction; /* in this reduction's epilogue, or NV_NONE */
+  uint32_t level;     /* as early as possible, then as settled: kernels of one level don't depend on each other */
+  uint32_t late, clone_late; /* latest level, for itself and for its clones */
+  uint32_t ops;              /* of a clone: items, counted once a use */
+  uint32_t depth;            /* of a clone: views passed on the longest way */
+  uint32_t up, align;        /* union of spaces: parent item, own order relative to the parent's */
+  uint32_t group;
+  uint32_t piece, pending;   /* splitting: part of the group; users in the group that are still to come */
+  uint32_t mark, instr;      /* lowering: kernel epoch, instruction */
+} nv_item;
+
+/* Orders. The elements of two values that belong together one to one are related by a chain of transpositions of their
+ * linear indices (reshapes change none): lin(b) = steps(lin(a)). An order is such a chain, interned in a tree; 0 is the
+ * empty one, so equal ids mean equal indices. */
+typedef struct nv_step {
+  uint32_t n;                /* axes, neither of size 1 nor next to each other before and after */
+  int64_t dims[NV_MAX_RANK]; /* before */
+  uint8_t perm[NV_MAX_RANK]; /* axis k after is perm[k] before */
+} nv_step;
+typedef struct nv_order {
+  uint32_t parent, step, depth;
+} nv_order;
+/* steps of an order, views of an edge: index expressions double with each */
+enum { NV_MAX_ORDER = 8, NV_MAX_VIEWS = 8 };
+
+typedef struct nv_memo { /* lowering: an instruction's value by graph value and element index */
+  nv_dim at;
+  uint32_t instr, next;
+} nv_memo;
+
+typedef struct nv_fuser {
+  nv_ctx *c;
+  nv_graph *g;
+  nv_plan *plan;
+  bool fuse;
+  nv_item *items; uint32_t nitems, items_cap;
+  nv_edge *edges; uint32_t nedges, edges_cap;
+  uint32_t nnode_items;     /* items before the outputs */
+  /* a value */
+  uint32_t *item_of;        /* NV_NONE: none */
+  nv_value *base, *next;    /* of a view: what it is a view of in the end, and in one step */
+  uint32_t *order;          /* relative to base; NV_NONE: elements are repeated */
+  uint8_t *views;           /* on the way to base */
+  /* orders */
+  nv_step *steps; uint32_t nsteps, steps_cap;
+  nv_order *orders; uint32_t norders, orders_cap;
+  nv_map step_map, order_map;
+  /* groups: items that become one kernel, or several when it would be too large */
+  uint32_t ngroups;
+  uint32_t *group_start, *members; /* members of group k: [group_start[k], group_start[k + 1]) */
+  /* lowering; a value */
+  uint32_t epoch;
+  uint32_t *memo_mark, *memo_head, *operand_mark, *operand_index;
+  nv_memo *memo; uint32_t nmemo, memo_cap;
+  const char *why[NV_NWHY]; /* texts */
+} nv_fuser;
+
+/* ---- fuse_align.c ---- */
+void nv_orders_init(nv_fuser *f);
+/* a followed by transposing an array of shape by perm. */
+uint32_t nv_order_transpose(nv_fuser *f, uint32_t a, nv_shape shape, nv_attr perm);
+/* a followed by b; NV_NONE: longer than NV_MAX_ORDER. */
+uint32_t nv_order_then(nv_fuser *f, uint32_t a, uint32_t b);
+uint32_t nv_order_inverse(nv_fuser *f, uint32_t a);
+/* The space (its first item) that an item belongs to, and its order relative to that item's. */
+uint32_t nv_space(nv_fuser *f, uint32_t item, uint32_t *order);
+/* Makes lin(b) = order(lin(a)) true of items a and b, unless something else is true of them already. */
+void nv_space_join(nv_fuser *f, uint32_t a, uint32_t b, uint32_t order);
+
+/* ---- fuse_split.c ---- */
+/* Lowers a group of element-wise items to kernels within the target's limits. */
+void nv_split_group(nv_fuser *f, uint32_t *items, uint32_t n);
+
+/* ---- lower.c ---- */
+/* A MAP kernel of items, which are in an order that respects their edges. */
+void nv_lower_map(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);
+/* A REDUCE kernel: items[0] is the reduction, the others are its epilogue. */
+void nv_lower_reduce(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);
+/* Instructions that become a statement: all but constants. */
+uint32_t nv_kernel_statements(const nv_kernel *k);
+void nv_kernel_drop(nv_ctx *c, nv_kernel *k);
+void nv_add_kernel(nv_fuser *f, const nv_kernel *k);
+
+#endif

@@ -1,0 +1,646 @@
+/* lower.c - from items to the body of a kernel (private to the fuser: fuse.h).
+ *
+ * A MAP kernel iterates over the shape of one of its items, the root; every other item's element index follows from its
+ * order in the space. An operand's index is the user's, taken back through the views between them. At the end axes that
+ * every offset steps through evenly are merged, and what is left is mapped to the grid. */
+#include "fuse.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct element { /* which element of an array a point works on */
+  nv_shape shape;
+  nv_dim linear;            /* row-major */
+  bool split;               /* at[] is known */
+  nv_dim at[NV_MAX_RANK];
+} element;
+
+typedef struct frame { /* an item being computed */
+  uint32_t item, next;      /* the edge that comes next */
+  uint32_t arg[3];
+  element e;                /* of its value; of a reduction: of its operand */
+} frame;
+
+typedef struct store {
+  nv_value value;
+  uint32_t port, instr, number;
+} store;
+
+typedef struct known { /* an element by order and shape */
+  uint32_t order;
+  element e;
+} known;
+
+typedef struct lowering {
+  nv_fuser *f;
+  nv_ctx *c;
+  nv_graph *g;
+  nv_kernel *k;
+  uint32_t epoch; /* marks what belongs to this kernel */
+  uint32_t scope; /* marks instructions that may be used again; behind a reduction, none that stand before it */
+  frame *frames; uint32_t nframes, frames_cap;
+  store *stores; uint32_t nstores, stores_cap;
+  known *elements; uint32_t nelements, elements_cap;
+  nv_dim symbol[NV_MAX_RANK]; /* of the axes that aren't 1 */
+  int64_t extent[NV_MAX_RANK];
+  uint32_t nsymbols, nkept;   /* REDUCE: the first nkept are the points' */
+  nv_dim point;               /* REDUCE: linear index of the result */
+  uint32_t *last_use;         /* an instruction */
+} lowering;
+
+static const int64_t MOST = INT64_C(1) << 30; /* extent of a grid dim */
+static const int64_t INNER = INT64_C(1) << 20; /* of the inner half of a longer one */
+
+/* ---- elements ---- */
+
+/* A symbol below extent. The point keeps the name apart from the dims of a spec. */
+static nv_dim new_symbol(nv_ctx *c, const char *name, uint32_t number, int64_t extent) {
+  char text[64];
+  int n = snprintf(text, sizeof text, number == NV_NONE ? "%s.%lld" : "%s.%lld.%u", name, (long long)extent,
+                   (unsigned)number);
+  return nv_dim_symbol(c, nv_intern(c, text, (size_t)n), 0, extent - 1);
+}
+
+static uint32_t get_dims(nv_ctx *c, nv_shape s, int64_t *dims) {
+  uint32_t n = nv_shape_rank(c, s);
+  for (uint32_t k = 0; k < n; k++) dims[k] = nv_dim_value(c, nv_shape_dims(c, s)[k]);
+  return n;
+}
+
+static nv_dim join(nv_ctx *c, const nv_dim *at, const int64_t *dims, uint32_t n) {
+  nv_dim r = nv_dim_const(c, 0);
+  int64_t stride = 1;
+  for (uint32_t k = n; k-- > 0; stride *= dims[k]) r = nv_dim_add(c, r, nv_dim_mul(c, at[k], nv_dim_const(c, stride)));
+  return r;
+}
+
+static void split(nv_ctx *c, nv_dim linear, const int64_t *dims, uint32_t n, nv_dim *at) {
+  int64_t stride = 1, left = 1;
+  for (uint32_t k = 0; k < n; k++) left *= dims[k];
+  for (uint32_t k = n; k-- > 0;) {
+    left /= dims[k];
+    if (dims[k] == 1) {
+      at[k] = nv_dim_const(c, 0);
+      continue;
+    }
+    at[k] = nv_dim_floordiv(c, linear, nv_dim_const(c, stride));
+    if (left > 1) at[k] = nv_dim_mod(c, at[k], nv_dim_const(c, dims[k]));
+    stride *= dims[k];
+  }
+}
+
+static void need_split(nv_ctx *c, element *e) {
+  int64_t dims[NV_MAX_RANK];
+  if (e->split) return;
+  split(c, e->linear, dims, get_dims(c, e->shape, dims), e->at);
+  e->split = true;
+}
+
+/* The same linear index in another shape. */
+static element reshaped(nv_ctx *c, const element *e, nv_shape shape) {
+  element r = {.shape = shape, .linear = e->linear};
+  int64_t from[NV_MAX_RANK], to[NV_MAX_RANK];
+  uint32_t n = get_dims(c, e->shape, from), m = get_dims(c, shape, to), i = 0, j = 0;
+  if (!e->split) return r;
+  for (; j < m; j++) {
+    if (to[j] == 1) {
+      r.at[j] = nv_dim_const(c, 0);
+      continue;
+    }
+    while (i < n && from[i] == 1) i++;
+    if (i == n || from[i] != to[j]) return r;
+    r.at[j] = e->at[i++];
+  }
+  r.split = true;
+  return r;
+}
+
+/* The element of the view's operand that its element e is. */
+static element before_view(lowering *l, nv_value view, element e) {
+  nv_ctx *c = l->c;
+  nv_fuser *f = l->f;
+  const nv_node_rec *n = nv_node_of(l->g, view);
+  nv_value x = f->next[view];
+  nv_shape from = nv_shape_at(l->g, x);
+  int64_t dims[NV_MAX_RANK];
+  uint32_t rank = get_dims(c, from, dims), drop = nv_shape_rank(c, e.shape) - rank;
+  bool moved = n->op == NV_OP_transpose, repeated = n->op == NV_OP_broadcast_to;
+  if ((!moved && !repeated) || (f->order[x] != NV_NONE && f->order[view] == f->order[x] && f->base[view] == f->base[x]))
+    return reshaped(c, &e, from);
+  need_split(c, &e);
+  element r = {.shape = from, .split = true};
+  for (uint32_t k = 0; k < rank; k++) {
+    if (moved) r.at[nv_attr_list(c, n->attr)[k]] = e.at[k];
+    else r.at[k] = dims[k] == 1 ? nv_dim_const(c, 0) : e.at[k + drop];
+  }
+  r.linear = join(c, r.at, dims, rank);
+  return r;
+}
+
+/* What the order makes of a linear index. */
+static nv_dim follow(lowering *l, uint32_t order, nv_dim linear) {
+  nv_ctx *c = l->c;
+  uint32_t steps[2 * NV_MAX_ORDER], n = l->f->orders[order].depth;
+  for (uint32_t k = n; k-- > 0; order = l->f->orders[order].parent) steps[k] = l->f->orders[order].step;
+  for (uint32_t k = 0; k < n; k++) {
+    const nv_step *s = &l->f->steps[steps[k]];
+    nv_dim at[NV_MAX_RANK], moved[NV_MAX_RANK];
+    int64_t dims[NV_MAX_RANK];
+    split(c, linear, s->dims, s->n, at);
+    for (uint32_t i = 0; i < s->n; i++) {
+      moved[i] = at[s->perm[i]];
+      dims[i] = s->dims[s->perm[i]];
+    }
+    linear = join(c, moved, dims, s->n);
+  }
+  return linear;
+}
+
+/* ---- instructions ---- */
+
+static uint32_t add_instr(lowering *l, nv_instr i) {
+  nv_kernel *k = l->k;
+  NV_GROW(l->c, k->instrs, k->instrs_cap, (size_t)k->ninstrs + 1);
+  k->instrs[k->ninstrs] = i;
+  return k->ninstrs++;
+}
+
+static void add_graph_node(lowering *l, nv_node n) {
+  nv_kernel *k = l->k;
+  NV_GROW(l->c, k->nodes, k->nodes_cap, (size_t)k->nnodes + 1);
+  k->nodes[k->nnodes++] = n;
+}
+
+static uint32_t recall(lowering *l, nv_value v, nv_dim at) {
+  nv_fuser *f = l->f;
+  if (f->memo_mark[v] != l->scope) return NV_NONE;
+  for (uint32_t m = f->memo_head[v]; m != NV_NONE; m = f->memo[m].next)
+    if (f->memo[m].at == at) return f->memo[m].instr;
+  return NV_NONE;
+}
+
+static void remember(lowering *l, nv_value v, nv_dim at, uint32_t instr) {
+  nv_fuser *f = l->f;
+  uint32_t next = f->memo_mark[v] == l->scope ? f->memo_head[v] : NV_NONE;
+  NV_GROW(l->c, f->memo, f->memo_cap, (size_t)f->nmemo + 1);
+  f->memo[f->nmemo] = (nv_memo){at, instr, next};
+  f->memo_mark[v] = l->scope;
+  f->memo_head[v] = f->nmemo++;
+}
+
+static uint32_t constant(lowering *l, nv_value v) {
+  uint32_t i = recall(l, v, NV_NONE);
+  if (i != NV_NONE) return i;
+  uint64_t bits = (uint64_t)nv_attr_list(l->c, nv_node_of(l->g, v)->attr)[0];
+  i = add_instr(l, (nv_instr){.kind = NV_I_CONST, .dtype = (uint8_t)nv_dtype_of(l->g, v), .bits = bits, .value = v});
+  remember(l, v, NV_NONE, i);
+  return i;
+}
+
+/* Says why what an earlier kernel computes is read here. An output has no node: then the view that it is, or none. */
+static void add_cut(lowering *l, const nv_edge *d, const nv_item *user) {
+  nv_plan *p = l->f->plan;
+  nv_node node = user->node;
+  if (node == NV_NONE && d->base != d->operand) node = l->g->values[d->operand].node;
+  if (node == NV_NONE) return;
+  NV_GROW(l->c, p->cuts, p->cuts_cap, (size_t)p->ncuts + 1);
+  p->cuts[p->ncuts++] = (nv_cut){d->base, node, l->f->why[d->why]};
+}
+
+/* The graph's value that an item writes. An output may be the same elements in another shape. */
+static nv_value written_value(const lowering *l, const nv_item *w) {
+  return w->port != NV_NONE ? l->g->outputs[w->port].value : w->value;
+}
+
+static uint32_t load(lowering *l, const nv_edge *d, const nv_item *user, nv_dim at) {
+  nv_fuser *f = l->f;
+  nv_kernel *k = l->k;
+  nv_value v = d->base;
+  uint32_t i = recall(l, v, at);
+  if (i != NV_NONE) return i;
+  if (f->operand_mark[v] != l->epoch) {
+    int64_t count = nv_shape_count(l->c, nv_shape_at(l->g, v));
+    f->operand_mark[v] = l->epoch;
+    f->operand_index[v] = k->noperands;
+    NV_GROW(l->c, k->operands, k->operands_cap, (size_t)k->noperands + 1);
+    /* Views reach every element of what they view, so every element is read. */
+    nv_value from = d->item == NV_NONE ? v : written_value(l, &f->items[d->item]);
+    k->operands[k->noperands++] = (nv_operand_rec){.value = from, .dtype = (uint8_t)nv_dtype_of(l->g, v),
+                                                   .port = NV_NONE, .elements = count, .extent = count};
+    if (d->item != NV_NONE) add_cut(l, d, user);
+  }
+  i = add_instr(l, (nv_instr){.kind = NV_I_LOAD, .dtype = (uint8_t)nv_dtype_of(l->g, v), .operand = f->operand_index[v],
+                              .offset = at, .value = v});
+  remember(l, v, at, i);
+  return i;
+}
+
+static void add_store(lowering *l, nv_value v, uint32_t port, uint32_t arg, nv_dim at) {
+  nv_instr x = {.kind = NV_I_STORE, .dtype = (uint8_t)nv_dtype_of(l->g, v), .nargs = 1, .arg = {arg},
+                .operand = l->nstores, .offset = at, .value = v};
+  uint32_t i = add_instr(l, x);
+  NV_GROW(l->c, l->stores, l->stores_cap, (size_t)l->nstores + 1);
+  l->stores[l->nstores] = (store){v, port, i, l->nstores};
+  l->nstores++;
+}
+
+/* ---- items ---- */
+
+/* The value of a reduction of nothing (ops.md, "Reductions"). */
+static uint64_t value_of_nothing(lowering *l, nv_op op, nv_dtype d) {
+  bool number = nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64));
+  switch (op) {
+  case NV_OP_sum:
+  case NV_OP_any: return 0;
+  case NV_OP_prod:
+  case NV_OP_all: return number ? nv_f32_to_bits(d, 1.0f) : 1;
+  case NV_OP_mean: return nv_f32_to_bits(d, NAN);
+  default: nv_bug(l->c, "%s of nothing", nv_ops[op].name);
+  }
+}
+
+static uint32_t convert(lowering *l, uint32_t arg, nv_dtype to, nv_value v) {
+  int64_t attr = to;
+  if (l->k->instrs[arg].dtype == (uint8_t)to) return arg;
+  return add_instr(l, (nv_instr){.kind = NV_I_OP, .dtype = (uint8_t)to, .op = NV_OP_astype, .nargs = 1, .arg = {arg},
+                                 .attr = nv_attr_make(l->c, &attr, 1), .value = v});
+}
+
+static uint32_t finish(lowering *l, const frame *t) {
+  const nv_item *w = &l->f->items[t->item];
+  nv_dtype d = nv_dtype_of(l->g, w->value);
+  switch ((nv_item_kind)w->kind) {
+  case NV_ITEM_OP: {
+    nv_instr i = {.kind = NV_I_OP, .dtype = (uint8_t)d, .op = w->op, .nargs = w->nedges, .attr = w->attr,
+                  .value = w->value};
+    memcpy(i.arg, t->arg, sizeof i.arg);
+    return add_instr(l, i);
+  }
+  case NV_ITEM_CONST: {
+    uint64_t bits = value_of_nothing(l, (nv_op)w->op, d);
+    return add_instr(l, (nv_instr){.kind = NV_I_CONST, .dtype = (uint8_t)d, .bits = bits, .value = w->value});
+  }
+  case NV_ITEM_REDUCE: {
+    uint32_t arg = convert(l, t->arg[0], d, w->value);
+    return add_instr(l, (nv_instr){.kind = NV_I_REDUCE, .dtype = (uint8_t)d, .op = w->op, .nargs = 1, .arg = {arg},
+                                   .value = w->value});
+  }
+  default: return t->arg[0];
+  }
+}
+
+static void push(lowering *l, uint32_t item, const element *e) {
+  NV_GROW(l->c, l->frames, l->frames_cap, (size_t)l->nframes + 1);
+  l->frames[l->nframes++] = (frame){.item = item, .e = *e};
+}
+
+/* The next argument of the frame on top: its instruction, or NV_NONE when another frame must be computed for it. */
+static uint32_t next_arg(lowering *l) {
+  nv_fuser *f = l->f;
+  frame *t = &l->frames[l->nframes - 1];
+  const nv_item *w = &f->items[t->item];
+  const nv_edge *d = &f->edges[w->edges + t->next];
+  bool clone = l->nframes > 1;
+  if (d->kind == NV_EDGE_CONST) return constant(l, d->base);
+  if (d->kind == NV_EDGE_JOIN && !clone && f->items[d->item].mark == l->epoch) return f->items[d->item].instr;
+  element e = w->kind == NV_ITEM_VIEW ? before_view(l, w->value, t->e) : t->e;
+  for (nv_value v = d->operand; f->base[v] != v; v = f->next[v]) {
+    add_graph_node(l, l->g->values[v].node);
+    e = before_view(l, v, e);
+  }
+  if (d->kind == NV_EDGE_INPUT || d->kind == NV_EDGE_CUT || (d->kind == NV_EDGE_JOIN && !clone))
+    return load(l, d, w, e.linear);
+  uint32_t i = recall(l, d->base, e.linear);
+  if (i == NV_NONE) push(l, d->item, &e);
+  return i;
+}
+
+/* Computes an item for the element e of its value, and what it needs. at: the element of its value, where e isn't. */
+static void compute(lowering *l, uint32_t item, const element *e, nv_dim at) {
+  nv_fuser *f = l->f;
+  nv_item *w = &f->items[item];
+  uint32_t result = w->node == NV_NONE ? NV_NONE : recall(l, w->value, at);
+  if (result == NV_NONE) {
+    push(l, item, e);
+    while (l->nframes) {
+      frame *t = &l->frames[l->nframes - 1];
+      const nv_item *u = &f->items[t->item];
+      if (t->next < u->nedges) {
+        uint32_t arg = next_arg(l);
+        t = &l->frames[l->nframes - 1];
+        if (arg != NV_NONE) t->arg[t->next++] = arg;
+        continue;
+      }
+      result = finish(l, t);
+      if (u->node != NV_NONE) {
+        remember(l, u->value, l->nframes == 1 ? at : t->e.linear, result);
+        add_graph_node(l, u->node);
+      }
+      l->nframes--;
+      if (l->nframes) {
+        t = &l->frames[l->nframes - 1];
+        t->arg[t->next++] = result;
+      }
+    }
+  }
+  w->mark = l->epoch;
+  w->instr = result;
+  if (w->port != NV_NONE || w->stored) add_store(l, written_value(l, w), w->port, result, at);
+}
+
+/* ---- the iteration space ---- */
+
+/* merged[k]: every offset steps through symbols k and k + 1 as through one. */
+static void find_merged(lowering *l, bool *merged) {
+  nv_ctx *c = l->c;
+  nv_dim last = NV_NONE;
+  for (uint32_t k = 0; k + 1 < l->nsymbols; k++) merged[k] = k + 1 != l->nkept;
+  for (uint32_t i = 0; i < l->k->ninstrs; i++) {
+    const nv_instr *x = &l->k->instrs[i];
+    if ((x->kind != NV_I_LOAD && x->kind != NV_I_STORE) || x->offset == last) continue;
+    last = x->offset;
+    int64_t coefficient[NV_MAX_RANK];
+    bool linear[NV_MAX_RANK];
+    nv_dim rest;
+    for (uint32_t k = 0; k < l->nsymbols; k++) linear[k] = nv_dim_linear(c, last, l->symbol[k], &coefficient[k], &rest);
+    for (uint32_t k = 0; k + 1 < l->nsymbols; k++) {
+      int64_t step;
+      if (!linear[k] || !linear[k + 1] || !nv_mul64(coefficient[k + 1], l->extent[k + 1], &step) ||
+          coefficient[k] != step)
+        merged[k] = false;
+    }
+  }
+}
+
+typedef struct axis { /* of the merged space */
+  int64_t extent;
+  nv_dim to; /* its symbol in terms of the kernel's */
+} axis;
+
+/* Axes [from, to) as digits of one symbol. */
+static void make_digits(nv_ctx *c, axis *axes, uint32_t from, uint32_t to, nv_dim symbol) {
+  int64_t dims[NV_MAX_RANK] = {0};
+  nv_dim at[NV_MAX_RANK];
+  for (uint32_t k = from; k < to; k++) dims[k - from] = axes[k].extent;
+  split(c, symbol, dims, to - from, at);
+  for (uint32_t k = from; k < to; k++) axes[k].to = at[k - from];
+}
+
+static int64_t product(const axis *axes, uint32_t from, uint32_t to) {
+  int64_t r = 1;
+  for (uint32_t k = from; k < to; k++) r *= axes[k].extent;
+  return r;
+}
+
+/* Maps the axes to at most three grid dims: the outer ones share the first; one longer than the grid's limit is cut
+ * into two, its last row guarded. */
+static void map_to_grid(lowering *l, axis *axes, uint32_t n) {
+  static const char *const names[] = {"x", "y", "z"};
+  nv_ctx *c = l->c;
+  nv_kernel *k = l->k;
+  uint32_t lead = n > 3 ? n - 2 : n > 0; /* axes that share the first dim */
+  bool longer = product(axes, 0, lead) > MOST;
+  for (uint32_t i = lead; i < n; i++) longer = longer || axes[i].extent > MOST;
+  if (longer && n >= 3) lead = n - 1;
+  int64_t extent[3];
+  uint32_t rank = 0, cut = NV_NONE; /* dim cut + 1 is the inner half of dim cut */
+  for (uint32_t i = 0; i < n; i = i ? i + 1 : lead) {
+    int64_t e = i ? axes[i].extent : product(axes, 0, lead);
+    if (e > MOST) {
+      cut = rank;
+      extent[rank++] = (e + INNER - 1) / INNER;
+      e = INNER;
+    }
+    extent[rank++] = e;
+  }
+  k->rank = rank;
+  for (uint32_t d = 0; d < rank; d++) {
+    k->extent[d] = nv_dim_const(c, extent[d]);
+    k->symbol[d] = new_symbol(c, names[rank - 1 - d], NV_NONE, extent[d]);
+  }
+  for (uint32_t i = 0, d = 0; i < n; i = i ? i + 1 : lead, d++) {
+    int64_t e = i ? axes[i].extent : product(axes, 0, lead);
+    nv_dim s = k->symbol[d];
+    if (d == cut) {
+      s = nv_dim_add(c, nv_dim_mul(c, s, nv_dim_const(c, INNER)), k->symbol[++d]);
+      k->guarded = e % INNER != 0;
+      k->guard = s;
+      k->limit = nv_dim_const(c, e);
+    }
+    if (i) axes[i].to = s;
+    else make_digits(c, axes, 0, lead, s);
+  }
+}
+
+static void map_reduction(lowering *l, axis *axes, uint32_t n, uint32_t kept) {
+  nv_ctx *c = l->c;
+  nv_kernel *k = l->k;
+  int64_t points = product(axes, 0, kept), elements = product(axes, kept, n);
+  if (points > MOST) nv_raise(c, NUVECC_SPEC, "not supported yet: a reduction with more than 2^30 results");
+  k->rank = 1;
+  k->extent[0] = nv_dim_const(c, points);
+  k->symbol[0] = new_symbol(c, "p", NV_NONE, points);
+  k->reduce_extent = nv_dim_const(c, elements);
+  k->reduce_symbol = new_symbol(c, "e", NV_NONE, elements);
+  make_digits(c, axes, 0, kept, k->symbol[0]);
+  make_digits(c, axes, kept, n, k->reduce_symbol);
+}
+
+static void map_space(lowering *l) {
+  nv_ctx *c = l->c;
+  bool merged[NV_MAX_RANK];
+  axis axes[NV_MAX_RANK];
+  uint32_t n = 0, kept = 0, of[NV_MAX_RANK];
+  nv_dim to[NV_MAX_RANK];
+  find_merged(l, merged);
+  for (uint32_t k = 0; k < l->nsymbols; k++) {
+    if (k == l->nkept) kept = n;
+    if (k > 0 && merged[k - 1]) axes[n - 1].extent *= l->extent[k];
+    else axes[n++].extent = l->extent[k];
+    of[k] = n - 1;
+  }
+  if (l->nkept == l->nsymbols) kept = n;
+  if (l->k->kind == NV_K_REDUCE) map_reduction(l, axes, n, kept);
+  else map_to_grid(l, axes, n);
+  for (uint32_t k = 0; k < l->nsymbols; k++)
+    to[k] = k + 1 < l->nsymbols && merged[k] ? nv_dim_const(c, 0) : axes[of[k]].to;
+  nv_dim from = NV_NONE, into = NV_NONE;
+  for (uint32_t i = 0; i < l->k->ninstrs; i++) {
+    nv_instr *x = &l->k->instrs[i];
+    if (x->kind != NV_I_LOAD && x->kind != NV_I_STORE) continue;
+    if (x->offset != from) {
+      from = x->offset;
+      into = nv_dim_replace(c, from, l->symbol, to, l->nsymbols);
+    }
+    x->offset = into;
+  }
+}
+
+/* ---- the rest of a kernel ---- */
+
+static int compare_stores(const void *a, const void *b) {
+  const store *x = a, *y = b;
+  if (x->port != y->port) return x->port < y->port ? -1 : 1;
+  return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int compare_ids(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Most values alive behind an instruction; constants are part of the statements that use them. */
+static uint32_t count_live(lowering *l) {
+  const nv_kernel *k = l->k;
+  uint32_t cap = 0, live = 0, most = 0;
+  l->last_use = nv_grow(l->c, NULL, &cap, (size_t)k->ninstrs + 1, sizeof *l->last_use);
+  for (uint32_t i = 0; i < k->ninstrs; i++) {
+    l->last_use[i] = i;
+    for (uint32_t a = 0; a < k->instrs[i].nargs; a++) l->last_use[k->instrs[i].arg[a]] = i;
+  }
+  for (uint32_t i = 0; i < k->ninstrs; i++) {
+    const nv_instr *x = &k->instrs[i];
+    for (uint32_t a = 0; a < x->nargs; a++) {
+      bool again = k->instrs[x->arg[a]].kind == NV_I_CONST || l->last_use[x->arg[a]] != i;
+      for (uint32_t b = 0; b < a; b++) again = again || x->arg[b] == x->arg[a];
+      live -= !again;
+    }
+    live += x->kind != NV_I_CONST && x->kind != NV_I_STORE && l->last_use[i] > i;
+    if (most < live) most = live;
+  }
+  nv_drop(l->c, l->last_use);
+  return most;
+}
+
+static void end_kernel(lowering *l) {
+  nv_kernel *k = l->k;
+  map_space(l);
+  if (l->nstores) qsort(l->stores, l->nstores, sizeof *l->stores, compare_stores);
+  for (uint32_t s = 0; s < l->nstores; s++) {
+    const store *x = &l->stores[s];
+    int64_t count = nv_shape_count(l->c, nv_shape_at(l->g, x->value));
+    NV_GROW(l->c, k->operands, k->operands_cap, (size_t)k->noperands + 1);
+    k->instrs[x->instr].operand = k->noperands;
+    k->operands[k->noperands++] = (nv_operand_rec){.value = x->value,
+                                                   .dtype = (uint8_t)nv_dtype_of(l->g, x->value),
+                                                   .written = true,
+                                                   .port = x->port,
+                                                   .elements = count,
+                                                   .extent = count};
+  }
+  if (k->nnodes) qsort(k->nodes, k->nnodes, sizeof *k->nodes, compare_ids);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < k->nnodes; i++)
+    if (n == 0 || k->nodes[n - 1] != k->nodes[i]) k->nodes[n++] = k->nodes[i];
+  k->nnodes = n;
+  k->live = count_live(l);
+  nv_drop(l->c, l->frames);
+  nv_drop(l->c, l->stores);
+  nv_drop(l->c, l->elements);
+}
+
+static lowering start(nv_fuser *f, nv_kernel *k, nv_kernel_kind kind) {
+  k->kind = kind;
+  f->epoch++;
+  f->nmemo = 0;
+  return (lowering){.f = f, .c = f->c, .g = f->g, .k = k, .epoch = f->epoch, .scope = f->epoch};
+}
+
+/* Makes the axes of shape that aren't 1, and have this flag, the space's next ones. */
+static void add_axes(lowering *l, element *e, const bool *flags, bool flag) {
+  int64_t dims[NV_MAX_RANK];
+  uint32_t n = get_dims(l->c, e->shape, dims);
+  for (uint32_t k = 0; k < n; k++) {
+    if (flags[k] != flag) continue;
+    e->at[k] = nv_dim_const(l->c, 0);
+    if (dims[k] == 1) continue;
+    l->extent[l->nsymbols] = dims[k];
+    e->at[k] = l->symbol[l->nsymbols] = new_symbol(l->c, "t", l->nsymbols, dims[k]);
+    l->nsymbols++;
+  }
+}
+
+/* The items' elements: of few orders and shapes, so they are kept. */
+static const element *element_of(lowering *l, uint32_t item, uint32_t root_order, const element *root) {
+  uint32_t order;
+  nv_shape shape = nv_shape_at(l->g, l->f->items[item].value);
+  nv_space(l->f, item, &order);
+  for (uint32_t k = 0; k < l->nelements; k++)
+    if (l->elements[k].order == order && l->elements[k].e.shape == shape) return &l->elements[k].e;
+  element e;
+  if (order == root_order) {
+    e = reshaped(l->c, root, shape);
+  } else {
+    uint32_t back = nv_order_inverse(l->f, root_order), both = nv_order_then(l->f, back, order);
+    e = (element){.shape = shape};
+    e.linear = both != NV_NONE ? follow(l, both, root->linear) : follow(l, order, follow(l, back, root->linear));
+  }
+  NV_GROW(l->c, l->elements, l->elements_cap, (size_t)l->nelements + 1);
+  l->elements[l->nelements] = (known){order, e};
+  return &l->elements[l->nelements++].e;
+}
+
+void nv_lower_map(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) {
+  lowering l = start(f, k, NV_K_MAP);
+  uint32_t root = items[0], most = 0;
+  int64_t dims[NV_MAX_RANK];
+  for (uint32_t i = 0; i < n; i++) { /* the shape with most axes spares divisions */
+    uint32_t rank = get_dims(l.c, nv_shape_at(l.g, f->items[items[i]].value), dims), real = 0;
+    for (uint32_t d = 0; d < rank; d++) real += dims[d] != 1;
+    if (real > most) root = items[i], most = real;
+  }
+  uint32_t order;
+  nv_space(f, root, &order);
+  bool all[NV_MAX_RANK] = {0};
+  element e = {.shape = nv_shape_at(l.g, f->items[root].value), .split = true};
+  add_axes(&l, &e, all, false);
+  l.nkept = l.nsymbols;
+  e.linear = join(l.c, e.at, dims, get_dims(l.c, e.shape, dims));
+  for (uint32_t i = 0; i < n; i++) {
+    element at = *element_of(&l, items[i], order, &e);
+    compute(&l, items[i], &at, at.linear);
+  }
+  end_kernel(&l);
+}
+
+void nv_lower_reduce(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) {
+  lowering l = start(f, k, NV_K_REDUCE);
+  const nv_item *r = &f->items[items[0]];
+  const nv_edge *d = &f->edges[r->edges];
+  bool reduced[NV_MAX_RANK] = {0};
+  int64_t dims[NV_MAX_RANK];
+  for (uint32_t a = 1; a < nv_attr_count(l.c, r->attr); a++) reduced[nv_attr_list(l.c, r->attr)[a]] = true;
+  element e = {.shape = nv_shape_at(l.g, d->operand), .split = true};
+  add_axes(&l, &e, reduced, false);
+  l.nkept = l.nsymbols;
+  l.point = join(l.c, l.symbol, l.extent, l.nkept);
+  add_axes(&l, &e, reduced, true);
+  e.linear = join(l.c, e.at, dims, get_dims(l.c, e.shape, dims));
+  k->reduce_op = (nv_op)r->op;
+  compute(&l, items[0], &e, l.point);
+  l.scope = ++f->epoch;
+  for (uint32_t i = 1; i < n; i++) {
+    element at = {.shape = nv_shape_at(l.g, f->items[items[i]].value), .linear = l.point};
+    compute(&l, items[i], &at, l.point);
+  }
+  end_kernel(&l);
+}
+
+uint32_t nv_kernel_statements(const nv_kernel *k) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < k->ninstrs; i++) n += k->instrs[i].kind != NV_I_CONST;
+  return n;
+}
+
+void nv_kernel_drop(nv_ctx *c, nv_kernel *k) {
+  nv_drop(c, k->instrs);
+  nv_drop(c, k->operands);
+  nv_drop(c, k->nodes);
+}
+
+void nv_add_kernel(nv_fuser *f, const nv_kernel *k) {
+  nv_plan *p = f->plan;
+  NV_GROW(f->c, p->kernels, p->kernels_cap, (size_t)p->nkernels + 1);
+  p->kernels[p->nkernels++] = *k;
+}

@@ -1,0 +1,43 @@
+/* passes.h - the pipeline's passes, one file each, one function each. nuvec.c calls them in this order. */
+#ifndef NV_PASSES_H
+#define NV_PASSES_H
+
+#include "../ir/kernel.h"
+#include "../spec/ast.h"
+#include "../target.h"
+
+/* One entry under one signature on its way through the pipeline. */
+typedef struct nv_program {
+  const nv_entry *entry;
+  uint32_t signature; /* index */
+  nv_style style;
+  nv_graph *traced, *simplified;
+  nv_plan *plan;
+  const char *symbol; /* NAME_ENTRY or NAME, set by emit/names.c */
+} nv_program;
+
+typedef struct nv_module { /* everything that one spec becomes */
+  nv_ctx *c;
+  nv_spec *spec;
+  const char *name;     /* NAME */
+  const char *prefix_c; /* NAME as the start of a C identifier */
+  nv_program *programs;
+  uint32_t nprograms, programs_cap;
+} nv_module;
+
+/* trace: needs a parsed entry; makes its graph for signature k, every rule of language.md applied. NULL when errors
+ * were reported. Statics decided, calls inlined, composites expanded, weak values typed, conversions and broadcasts
+ * explicit. */
+nv_graph *nv_trace(nv_spec *s, const nv_entry *e, uint32_t signature);
+/* simplify: needs a traced graph; returns a new one with identity views and conversions gone, equal constants and
+ * equal operations merged, constants folded where exact, dead nodes dropped. A second run changes nothing. */
+nv_graph *nv_simplify(const nv_graph *g);
+/* Dead nodes only (--no-simplify). */
+nv_graph *nv_drop_dead(const nv_graph *g);
+/* fuse: needs a simplified graph; partitions its nodes into kernels and lowers each to a body with index expressions.
+ * fuse = false: one kernel an op (views that are index arithmetic still become loads of their own kernel: a copy). */
+nv_plan *nv_fuse(nv_graph *g, bool fuse);
+/* plan: needs the kernels; gives every value a place, packs scratch by lifetime, sets barriers and byte counts. */
+void nv_place_buffers(nv_plan *p);
+
+#endif

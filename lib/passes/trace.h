@@ -1,0 +1,268 @@
+/* trace.h - private to trace*.c: what tracing works on.
+ *
+ * Tracing is one machine with two stacks: work (what is still to be done) and values (results). Expressions,
+ * statements, loops and inlined calls are all work items, so nothing recurses over what the user wrote. Evaluating an
+ * expression leaves exactly one value. A value that could not be made is poison: what follows from it is poison too
+ * and is not reported again. */
+#ifndef NV_TRACE_H
+#define NV_TRACE_H
+
+#include "passes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NVT_MAX_CALLS 256
+#define NVT_MAX_NODES (INT64_C(1) << 26)
+#define NVT_MAX_ELEMENTS (INT64_C(1) << 48)
+#define NVT_MAX_ITERATIONS (INT64_C(1) << 20)
+#define NVT_MAX_PORTS 65535
+#define NVT_MAX_NEST 256
+
+/* ---- values ---- */
+typedef enum nvt_kind {
+  NVT_POISON,
+  NVT_INT, NVT_FLOAT, NVT_IMAG, NVT_BOOL, /* weak numbers; IMAG is f times the imaginary unit */
+  NVT_STRING, NVT_DTYPE, NVT_NONE,
+  NVT_ELLIPSIS, NVT_SLICE,                /* only inside an index; SLICE: seq of three */
+  NVT_LIST, NVT_TREE,                     /* of any values; a tree's fields are sorted by name */
+  NVT_ARRAY
+} nvt_kind;
+
+typedef struct nvt_seq nvt_seq;
+typedef struct nvt_val {
+  nvt_kind kind;
+  union {
+    int64_t i;
+    double f;
+    bool b;
+    nv_str s;
+    nv_dtype d;
+    nv_value v;
+    const nvt_seq *seq;
+  } u;
+} nvt_val;
+struct nvt_seq { /* immutable once made */
+  uint32_t n;
+  bool static_;   /* no array inside */
+  bool poison;    /* a poison inside */
+  nv_str *names;  /* TREE */
+  nvt_val *at;
+};
+
+static inline nvt_val nvt_poison(void) { return (nvt_val){NVT_POISON, {0}}; }
+static inline nvt_val nvt_none(void) { return (nvt_val){NVT_NONE, {0}}; }
+static inline nvt_val nvt_int(int64_t i) { return (nvt_val){NVT_INT, {.i = i}}; }
+static inline nvt_val nvt_float(double f) { return (nvt_val){NVT_FLOAT, {.f = f}}; }
+static inline nvt_val nvt_bool(bool b) { return (nvt_val){NVT_BOOL, {.b = b}}; }
+static inline nvt_val nvt_string(nv_str s) { return (nvt_val){NVT_STRING, {.s = s}}; }
+static inline nvt_val nvt_dtype(nv_dtype d) { return (nvt_val){NVT_DTYPE, {.d = d}}; }
+static inline nvt_val nvt_array(nv_value v) { return (nvt_val){NVT_ARRAY, {.v = v}}; }
+static inline bool nvt_is_number(nvt_val v) { return v.kind >= NVT_INT && v.kind <= NVT_BOOL; }
+static inline bool nvt_is_seq(nvt_val v) { return v.kind == NVT_LIST || v.kind == NVT_TREE || v.kind == NVT_SLICE; }
+static inline bool nvt_is_poison(nvt_val v) { return v.kind == NVT_POISON || (nvt_is_seq(v) && v.u.seq->poison); }
+static inline bool nvt_is_static(nvt_val v) { return v.kind != NVT_ARRAY && (!nvt_is_seq(v) || v.u.seq->static_); }
+
+/* ---- names ---- */
+typedef struct nvt_binding {
+  nv_str name;
+  uint32_t outer; /* binding of the same name that this one hides, or NV_NONE */
+  uint32_t frame;
+  nvt_val value;
+  nv_pos pos;
+  nv_str by;      /* a dim or dtype variable: the parameter that bound it, or NV_NONE */
+} nvt_binding;
+
+typedef struct nvt_slot { /* what one interned text means; index: nv_str */
+  uint32_t binding;  /* innermost, NV_NONE */
+  uint32_t user, builtin, constant, type, signature; /* NV_NONE: none */
+  uint16_t op;       /* nv_op, or NV_NOPS */
+  bool looked_up;    /* op is known */
+  bool output;       /* an output has this name */
+  uint32_t mark;     /* equal to nvt.stamp: marked */
+} nvt_slot;
+
+/* ---- machine ---- */
+typedef enum nvt_do {
+  NVT_EVAL,      /* ast: leaves one value */
+  NVT_APPLY,     /* ast, whose children's values lie on the stack */
+  NVT_SHORT,     /* ast: and, or; the first operand's value lies on the stack */
+  NVT_BLOCK,     /* p: block, i: next statement */
+  NVT_ASSIGN,    /* p: stmt; its value lies on the stack, then those of its targets' indices */
+  NVT_IF,        /* p: stmt; the condition lies on the stack */
+  NVT_IF_END,    /* p: stmt, i: 1 when then_ ran */
+  NVT_FOR,       /* p: stmt; what is iterated lies on the stack */
+  NVT_FOR_NEXT,  /* p: stmt, i: next element; the list stays on the stack */
+  NVT_FOR_END,   /* p: stmt: one iteration is over */
+  NVT_CONTEXT,   /* ast, i: name: values from now on belong to an output */
+  NVT_OUT,       /* ast, i: name: an output or a tree of outputs */
+  NVT_OUT_LEAF,  /* ast, i: name: the value on the stack is an output of the entry */
+  NVT_OUT_BUILD, /* ast: list or tree of outputs of an inlined call */
+  NVT_RETURN     /* the frame ends; its value lies on the stack */
+} nvt_do;
+typedef struct nvt_work {
+  nvt_do what;
+  nv_ast ast;
+  uint32_t i;
+  const void *p;
+} nvt_work;
+
+typedef struct nvt_frame {
+  const nv_function *fn;
+  nv_pos call_pos;
+  nv_pos user_pos;      /* inside a built-in: the user's call */
+  nv_str user_name;     /* inside a built-in: the function that the user called */
+  uint32_t parent;      /* origin of the call, NV_NONE for the entry */
+  uint32_t scopes;      /* open blocks below it */
+  nv_str stmt;          /* name of the running statement */
+  uint32_t ordinal;     /* inner values numbered so far */
+  nv_ast root;          /* its expression */
+} nvt_frame;
+
+typedef struct nvt_refusal {
+  nv_pos pos;
+  const char *what;
+} nvt_refusal;
+
+typedef struct nvt_arg nvt_arg;
+typedef struct nvt {
+  nv_ctx *c;
+  nv_spec *s;
+  nv_graph *g;
+  const nv_entry *entry;
+  const nv_signature *signature;
+  bool *signature_used;
+
+  nvt_slot *slots; uint32_t nslots, slots_cap;
+  nvt_binding *bindings; uint32_t nbindings, bindings_cap;
+  uint32_t *scopes; uint32_t nscopes, scopes_cap; /* bindings at the start of each open block */
+  nvt_work *work; uint32_t nwork, work_cap;
+  nvt_val *vals; uint32_t nvals, vals_cap;
+  nvt_frame frames[NVT_MAX_CALLS + 1]; uint32_t nframes;
+  uint32_t origin;      /* of the op being made */
+  uint32_t stamp;       /* of the newest marking of slots */
+  int64_t iterations, calls; /* so far */
+  nvt_arg *args; uint32_t args_cap; /* of the call that is being matched */
+  nvt_refusal *refusals; uint32_t nrefusals, refusals_cap;
+  bool failed;          /* an error was found */
+  bool stop;            /* a limit was hit: wind down */
+} nvt;
+
+static inline nvt_frame *nvt_top(nvt *t) { return &t->frames[t->nframes - 1]; }
+static inline const nv_ast_node *nvt_at(const nvt *t, nv_ast a) { return &t->s->ast[a]; }
+
+/* ---- trace_value.c: errors, names, values ---- */
+/* At pos in the running function; inside a built-in at the user's call, with the built-in's name before the text.
+ * false: an error at that place was reported before (another signature, call or iteration found it). */
+bool nvt_error(nvt *t, nv_pos pos, const char *format, ...) NV_PRINTF(3, 4);
+void nvt_warn(nvt *t, nv_pos pos, const char *format, ...) NV_PRINTF(3, 4);
+nv_pos nvt_place(const nvt *t, nv_pos pos);
+/* "not supported yet: what": reported at the end, when nothing else was wrong; once for each text. */
+void nvt_refuse(nvt *t, nv_pos pos, const char *format, ...) NV_PRINTF(3, 4);
+nvt_slot *nvt_slot_of(nvt *t, nv_str name);
+nvt_binding *nvt_find(nvt *t, nv_str name); /* in the running function; NULL: none */
+bool nvt_in_block(const nvt *t, const nvt_binding *b); /* bound in the innermost open block? */
+nvt_binding *nvt_bind(nvt *t, nv_str name, nvt_val v, nv_pos pos);
+void nvt_rebind(nvt *t, nv_str name, nvt_val v, nv_pos pos); /* in the innermost open block */
+void nvt_scope_push(nvt *t);
+void nvt_scope_pop(nvt *t);
+/* "; did you mean exp?" or "", from the names in scope and the n others. */
+const char *nvt_suggest(nvt *t, nv_str name, bool scope, const char *const *others, uint32_t n);
+nvt_val nvt_seq_make(nvt *t, nvt_kind kind, const nvt_val *at, const nv_str *names, uint32_t n);
+uint32_t nvt_field(nvt *t, const nvt_seq *s, nv_str name); /* index of a tree's field, NV_NONE: none */
+const char *nvt_show(nvt *t, nvt_val v);      /* "float32[3, 4]", "the int 3", "a tree" */
+const char *nvt_show_number(nvt *t, nvt_val v);
+const char *nvt_show_array(nvt *t, nv_value v);
+const char *nvt_show_shape(nvt *t, nv_shape s);
+void nvt_push(nvt *t, nvt_val v);
+nvt_val nvt_pop(nvt *t);
+void nvt_do_work(nvt *t, nvt_do what, nv_ast ast, uint32_t i, const void *p);
+void nvt_reverse_work(nvt *t, uint32_t from); /* so that what was pushed since from is done in order */
+
+/* ---- trace_static.c: arithmetic on static values ---- */
+nvt_val nvt_literal(nvt *t, nv_ast a);
+nvt_val nvt_static_unary(nvt *t, nv_operator op, nvt_val a, nv_pos pos);
+nvt_val nvt_static_binary(nvt *t, nv_operator op, nvt_val a, nvt_val b, nv_pos pos);
+nvt_val nvt_static_compare(nvt *t, nv_operator op, nvt_val a, nvt_val b, nv_pos pos);
+bool nvt_truth(nvt_val v);
+bool nvt_is_static_function(const char *name);
+/* A call of one on static operands (len: on any list); ast is the call. */
+nvt_val nvt_static_call(nvt *t, nv_ast ast, const nvt_val *args);
+/* Bits of a weak number in a dtype, rounded once. false: out of range, reported at pos. */
+bool nvt_weak_bits(nvt *t, nvt_val v, nv_dtype d, nv_pos pos, uint64_t *bits);
+/* dtype(...) on a static value: rounded once; a literal (kind NV_AST_INT or NV_AST_FLOAT; else NV_AST_NONE) from its
+ * text, anything else from v. false: reported at pos. */
+bool nvt_strong_bits(nvt *t, nv_dtype d, nv_ast_kind kind, const char *text, nvt_val v, nv_pos pos, uint64_t *bits);
+
+/* ---- trace_ops.c, trace_attr.c: nodes ---- */
+struct nvt_arg {
+  nvt_val v;
+  nv_ast ast; /* NV_NONE: an operand of an operator that trace made up */
+  nv_pos pos;
+  bool given;
+};
+typedef struct nvt_opcall {
+  nv_op op;
+  nv_pos pos;           /* operator, or the call's name */
+  bool root;            /* it is the statement's own value */
+  nvt_arg in[NV_MAX_OPERANDS];
+  uint32_t n;           /* operands, left-out ones among them */
+  nvt_arg attr[NV_MAX_ATTRS];
+} nvt_opcall;
+#define NVT_BUILT (NV_BIT(NV_BOOL) | NV_BIT(NV_I32) | NV_BIT(NV_F32)) /* dtypes that the emitters know so far */
+
+nv_op nvt_op_of(nvt *t, nv_str name); /* NV_NOPS: none */
+bool nvt_is_future_op(const char *name);
+/* An op without a row yet, on these operands. */
+void nvt_refuse_op(nvt *t, const char *name, nv_pos pos, const nvt_arg *in, uint32_t n);
+nvt_val nvt_apply_op(nvt *t, nvt_opcall *call);
+/* Sorts the arguments of a call of op into operands and attributes; false: reported. */
+bool nvt_sort_args(nvt *t, nv_ast ast, const nvt_val *args, nvt_opcall *call);
+nvt_val nvt_operator(nvt *t, nv_operator op, nv_ast ast, const nvt_val *args);
+nvt_val nvt_constant(nvt *t, nv_dtype d, uint64_t bits, nv_pos pos, bool root);
+/* A weak number that ends as an array of its own. */
+nvt_val nvt_alone(nvt *t, nvt_val v, nv_pos pos);
+nv_dtype nvt_alone_dtype(nvt_val v);
+void nvt_origin(nvt *t, nv_pos pos, bool root); /* sets t->origin for the next op */
+nv_value nvt_emit(nvt *t, nv_op op, const nv_value *in, uint32_t n, nv_attr attr, nv_shape shape, nv_pos pos);
+bool nvt_check_shape(nvt *t, nv_shape s, nv_pos pos);
+
+/* Attributes in canonical form. shape: of the operand; false: reported. */
+typedef struct nvt_attrs {
+  nv_attr attr;
+  nv_shape shape; /* reshape, broadcast_to: the result's */
+} nvt_attrs;
+bool nvt_read_attrs(nvt *t, const nvt_opcall *call, nv_shape shape, nvt_attrs *out);
+
+/* ---- trace_expr.c ---- */
+void nvt_eval(nvt *t, nv_ast a);
+void nvt_apply(nvt *t, nv_ast a);
+void nvt_short(nvt *t, nv_ast a);
+nvt_val nvt_eval_now(nvt *t, nv_ast a); /* expressions without calls: sizes */
+nvt_val nvt_get_field(nvt *t, nvt_val base, const nv_ast_node *n);
+nvt_val nvt_index_list(nvt *t, nvt_val base, nvt_val index, nv_pos pos);
+
+/* ---- trace_call.c ---- */
+/* Matches the arguments and pushes a frame, or leaves poison. Circles of calls were refused by the parser. */
+void nvt_call(nvt *t, nv_ast ast, uint32_t function, const nvt_val *args);
+
+/* ---- trace_type.c: declared types, the entry's inputs ---- */
+/* Do the sizes bound in the running function keep to what it declares? */
+bool nvt_check_dims(nvt *t, const nv_function *fn, nv_pos pos);
+/* Binds what the entry's signature and types say; an input that they don't settle is poison, reported or refused. */
+void nvt_entry_inputs(nvt *t, const nv_function *fn);
+nv_type nvt_named_type(nvt *t, nv_type type); /* through names; NV_NONE: unknown, reported */
+uint32_t nvt_sorted_fields(nvt *t, const nv_type_node *n, const nv_field ***fields);
+bool nvt_static_value(nvt *t, const nv_static *d, nvt_val v, nv_pos pos, nvt_val *out);
+uint32_t nvt_class_bits(nv_class cls);
+const char *nvt_class_name(nv_class cls);
+const char *nvt_show_type(nvt *t, const nv_type_node *n);
+
+/* ---- trace_stmt.c ---- */
+void nvt_run(nvt *t, uint32_t mark); /* until the work above mark is done */
+void nvt_start_body(nvt *t); /* pushes the work of the top frame: its body and outputs */
+
+/* ---- trace_unused.c ---- */
+void nvt_warn_unused(nvt *t, nv_function *fn);
+
+#endif

@@ -1,0 +1,323 @@
+/* trace_attr.c - tracing: arguments of an op sorted into operands and attributes, these made canonical (graph.h). */
+#include "trace.h"
+
+/* Name k of a row's space-separated params, without its '?'. */
+static size_t param_name(nv_op op, uint32_t k, const char **name) {
+  const char *p = nv_ops[op].params;
+  while (k--) p += strcspn(p, " ") + 1;
+  *name = p;
+  const size_t n = strcspn(p, " ");
+  return p[n - 1] == '?' ? n - 1 : n;
+}
+
+static uint32_t count_attrs(nv_op op) {
+  uint32_t n = 0;
+  while (nv_ops[op].attrs[n].kind != NV_AT_END) n++;
+  return n;
+}
+
+static const char *counted(nvt *t, uint32_t n, const char *what) {
+  return nv_format(t->c, "%u %s%s", n, what, n == 1 ? "" : "s");
+}
+
+/* "maximum needs b", with what it takes. */
+static void missing(nvt *t, const nvt_opcall *call, uint32_t k) {
+  const char *name;
+  const size_t n = param_name(call->op, k, &name);
+  nvt_error(t, call->pos, "%s needs %.*s", nv_ops[call->op].name, (int)n, name);
+}
+
+static nvt_arg *by_keyword(nvt *t, nv_str key, nvt_opcall *call, uint32_t most, uint32_t nattrs) {
+  const char *text = nv_text(t->c, key), *name;
+  for (uint32_t k = 0; k < most; k++) {
+    const size_t n = param_name(call->op, k, &name);
+    if (strlen(text) == n && !memcmp(text, name, n)) return &call->in[k];
+  }
+  for (uint32_t k = 0; k < nattrs; k++)
+    if (!strcmp(nv_ops[call->op].attrs[k].name, text)) return &call->attr[k];
+  return NULL;
+}
+
+static void unknown_keyword(nvt *t, const nvt_opcall *call, nv_str key, nv_pos pos, uint32_t nattrs) {
+  const char *known[NV_MAX_ATTRS + 1];
+  for (uint32_t k = 0; k < nattrs; k++) known[k] = nv_ops[call->op].attrs[k].name;
+  const char *hint = nvt_suggest(t, key, false, known, nattrs);
+  if (!*hint && nattrs == 1) hint = nv_format(t->c, "; it has %s", known[0]);
+  nvt_error(t, pos, "%s has no attribute %s%s", nv_ops[call->op].name, nv_text(t->c, key), hint);
+}
+
+bool nvt_sort_args(nvt *t, nv_ast ast, const nvt_val *args, nvt_opcall *call) {
+  const nv_op_info *row = &nv_ops[call->op];
+  uint32_t least, most, k = 0, given = 0;
+  nv_op_arity(call->op, &least, &most);
+  const uint32_t nattrs = count_attrs(call->op);
+  for (nv_ast a = nvt_at(t, ast)->first; a != NV_NONE; a = nvt_at(t, a)->next, k++) {
+    const nv_ast_node *n = nvt_at(t, a);
+    nvt_arg *into;
+    if (n->kind == NV_AST_KEYWORD) {
+      into = by_keyword(t, n->text, call, most, nattrs);
+      if (!into) {
+        unknown_keyword(t, call, n->text, n->pos, nattrs);
+        return false;
+      }
+      if (into->given) {
+        nvt_error(t, n->pos, "%s: %s is given twice", row->name, nv_text(t->c, n->text));
+        return false;
+      }
+      const nv_ast value = n->first == NV_NONE ? a : n->first;
+      *into = (nvt_arg){args[k], value, nvt_at(t, value)->pos, true};
+      continue;
+    }
+    if (k >= most + nattrs) {
+      nvt_error(
+          t, n->pos, "%s takes %s, got %u", row->name,
+          nattrs ? nv_format(t->c, "%s and %s", counted(t, most, "operand"), counted(t, nattrs, "attribute"))
+                 : counted(t, most, "operand"),
+          nvt_at(t, ast)->count);
+      return false;
+    }
+    into = k < most ? &call->in[k] : &call->attr[k - most];
+    *into = (nvt_arg){args[k], a, n->pos, true};
+    given++;
+    if (k == most && (!strcmp(row->name, "min") || !strcmp(row->name, "max"))) {
+      const char *other = !strcmp(row->name, "min") ? "minimum" : "maximum";
+      if (args[k].kind == NVT_INT)
+        nvt_warn(t, n->pos, "%s(x, %lld) reduces over axis %lld; element by element it is %s", row->name,
+                 (long long)args[k].u.i, (long long)args[k].u.i, other);
+      else if (args[k].kind == NVT_ARRAY || args[k].kind == NVT_FLOAT) {
+        nvt_error(t, n->pos, "%s reduces over axes; element by element it is %s", row->name, other);
+        return false;
+      }
+    }
+  }
+  call->n = most;
+  for (k = 0; k < least; k++) {
+    if (call->in[k].given) continue;
+    if (given || least == 1)
+      missing(t, call, k);
+    else
+      nvt_error(t, call->pos, "%s takes %s, got 0", row->name, counted(t, most, "operand"));
+    return false;
+  }
+  for (k = least; k < most; k++)
+    if (call->in[k].v.kind == NVT_NONE) call->in[k].given = false;
+  for (k = 0; k < nattrs; k++)
+    if (!call->attr[k].given && !row->attrs[k].default_) {
+      nvt_error(t, call->pos, "%s needs %s", row->name, row->attrs[k].name);
+      return false;
+    }
+  return true;
+}
+
+/* ---- canonical attributes ---- */
+
+static nvt_arg attr_or_default(const nvt_opcall *call, uint32_t k) {
+  nvt_arg a = call->attr[k];
+  if (a.given) return a;
+  const char *text = nv_ops[call->op].attrs[k].default_;
+  a.pos = call->pos;
+  if (!strcmp(text, "None"))
+    a.v = nvt_none();
+  else if (!strcmp(text, "true") || !strcmp(text, "false"))
+    a.v = nvt_bool(*text == 't');
+  else if (nv_dtype_find(text, strlen(text)) >= 0)
+    a.v = nvt_dtype((nv_dtype)nv_dtype_find(text, strlen(text)));
+  else
+    a.v = nvt_int(strtoll(text, NULL, 10));
+  return a;
+}
+
+static bool wrong_kind(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, const char *want) {
+  nvt_error(t, a->pos, "%s: %s must be %s, not %s", nv_ops[call->op].name, nv_ops[call->op].attrs[k].name,
+            want, nvt_show(t, a->v));
+  return false;
+}
+
+/* Place of element i of an attribute that was written as a list; else of the attribute. */
+static nv_pos element_pos(const nvt *t, const nvt_arg *a, uint32_t i) {
+  if (a->ast == NV_NONE || nvt_at(t, a->ast)->kind != NV_AST_LIST) return a->pos;
+  nv_ast e = nvt_at(t, a->ast)->first;
+  while (i-- && e != NV_NONE) e = nvt_at(t, e)->next;
+  return e == NV_NONE ? a->pos : nvt_at(t, e)->pos;
+}
+
+static int compare_int(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Axes of a list, an int or None (all: rank of them), normalised into v in their own order, distinct. */
+static bool axes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, uint32_t rank, int64_t *v,
+                 uint32_t *n) {
+  const char *op = nv_ops[call->op].name, *name = nv_ops[call->op].attrs[k].name;
+  const bool list = a->v.kind == NVT_LIST;
+  if (a->v.kind != NVT_INT && !list) return wrong_kind(t, call, k, a, "an int or a list of ints");
+  *n = list ? a->v.u.seq->n : 1;
+  if (*n > rank) {
+    nvt_error(t, a->pos, "%s: %u axes, but %s", op, *n, rank ? nv_format(t->c, "rank %u", rank) : "rank 0");
+    return false;
+  }
+  bool seen[NV_MAX_RANK] = {false};
+  for (uint32_t i = 0; i < *n; i++) {
+    const nvt_val e = list ? a->v.u.seq->at[i] : a->v;
+    const nv_pos pos = list ? element_pos(t, a, i) : a->pos;
+    if (e.kind != NVT_INT) return wrong_kind(t, call, k, a, "a list of ints");
+    if (e.u.i < -(int64_t)rank || e.u.i >= (int64_t)rank) {
+      nvt_error(t, pos, "%s: %s %lld is out of range for rank %u", op, name, (long long)e.u.i, rank);
+      return false;
+    }
+    v[i] = e.u.i < 0 ? e.u.i + rank : e.u.i;
+    if (seen[v[i]]) {
+      nvt_error(t, pos, "%s: %s %lld occurs twice", op, name, (long long)e.u.i);
+      return false;
+    }
+    seen[v[i]] = true;
+  }
+  return true;
+}
+
+/* The sizes of a list; reshape's -1 is worked out from shape. */
+static bool sizes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, nv_shape shape, bool reshape,
+                  nv_shape *out) {
+  const char *op = nv_ops[call->op].name;
+  if (a->v.kind != NVT_LIST || !a->v.u.seq->static_) return wrong_kind(t, call, k, a, "a list of sizes");
+  const nvt_seq *s = a->v.u.seq;
+  if (s->n > NV_MAX_RANK) {
+    nvt_error(t, a->pos, "%s: rank %u is over the limit of %d", op, s->n, NV_MAX_RANK);
+    return false;
+  }
+  int64_t v[NV_MAX_RANK], known = 1;
+  uint32_t open = NV_NONE;
+  for (uint32_t i = 0; i < s->n; i++) {
+    if (s->at[i].kind != NVT_INT) return wrong_kind(t, call, k, a, "a list of sizes");
+    v[i] = s->at[i].u.i;
+    if (v[i] == -1 && reshape && open == NV_NONE)
+      open = i;
+    else if (v[i] < 0) {
+      nvt_error(t, element_pos(t, a, i), "%s: size %lld is negative", op, (long long)v[i]);
+      return false;
+    } else if (v[i] > NVT_MAX_ELEMENTS || !nv_mul64(known, v[i], &known)) {
+      nvt_error(t, element_pos(t, a, i), "%s: more than 2^48 elements", op);
+      return false;
+    }
+  }
+  const int64_t elements = reshape ? nv_shape_count(t->c, shape) : 0;
+  if (open != NV_NONE && (known == 0 || elements % known)) {
+    nvt_error(t, element_pos(t, a, open), "%s: %lld elements don't divide by %lld, so -1 has no value", op,
+              (long long)elements, (long long)known);
+    return false;
+  }
+  if (open != NV_NONE) v[open] = elements / known;
+  *out = nv_shape_of_ints(t->c, v, s->n);
+  if (reshape && open == NV_NONE && known != elements) {
+    nvt_error(t, a->pos, "reshape: %s has %lld elements, %s has %lld", nvt_show_shape(t, shape),
+              (long long)elements, nvt_show_shape(t, *out), (long long)known);
+    return false;
+  }
+  return true;
+}
+
+static bool dtype_of(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, int64_t *out) {
+  if (a->v.kind == NVT_DTYPE) {
+    *out = a->v.u.d;
+    return true;
+  }
+  if (a->v.kind != NVT_STRING) return wrong_kind(t, call, k, a, "a dtype");
+  const char *text = nv_text(t->c, a->v.u.s);
+  *out = nv_dtype_find(text, strlen(text));
+  if (*out >= 0) return true;
+  nvt_error(t, a->pos, "unknown dtype %s%s", text,
+            nvt_suggest(t, a->v.u.s, false, nv_dtype_name, NV_NDTYPES));
+  return false;
+}
+
+bool nvt_read_attrs(nvt *t, const nvt_opcall *call, nv_shape shape, nvt_attrs *out) {
+  const nv_op_info *row = &nv_ops[call->op];
+  const uint32_t n = count_attrs(call->op), rank = nv_shape_rank(t->c, shape);
+  int64_t v[NV_MAX_RANK + NV_MAX_ATTRS];
+  uint32_t count = 0;
+  *out = (nvt_attrs){NV_NO_ATTR, shape};
+  for (uint32_t k = 0; k < n; k++) {
+    const nvt_arg a = attr_or_default(call, k);
+    switch (row->attrs[k].kind) {
+    case NV_AT_AXIS:
+      if (a.v.kind != NVT_INT) return wrong_kind(t, call, k, &a, "an int");
+      uint32_t one;
+      if (!axes(t, call, k, &a, rank, v + count, &one)) return false;
+      count++;
+      break;
+    case NV_AT_AXES: {
+      int64_t list[NV_MAX_RANK];
+      uint32_t m = 0, result = rank;
+      if (row->shape == NV_SH_EXPAND_DIMS) {
+        result += a.v.kind == NVT_LIST ? a.v.u.seq->n : 1;
+        if (result > NV_MAX_RANK) {
+          nvt_error(t, a.pos, "%s: rank %u is over the limit of %d", row->name, result, NV_MAX_RANK);
+          return false;
+        }
+      }
+      if (a.v.kind == NVT_NONE && !row->attrs[k].default_)
+        return wrong_kind(t, call, k, &a, "an int or a list of ints");
+      if (a.v.kind != NVT_NONE && !axes(t, call, k, &a, result, list, &m)) return false;
+      for (uint32_t i = 0; i < rank && (a.v.kind == NVT_NONE || row->shape == NV_SH_SQUEEZE); i++) {
+        int64_t size = 0;
+        const bool fixed = nv_dim_is_const(t->c, nv_shape_dims(t->c, shape)[i], &size);
+        if (a.v.kind == NVT_NONE) {
+          if (row->shape != NV_SH_SQUEEZE || (fixed && size == 1)) list[m++] = i;
+          continue;
+        }
+        for (uint32_t j = 0; j < m; j++)
+          if (list[j] == i && !(fixed && size == 1)) {
+            nvt_error(t, element_pos(t, &a, j), "%s: axis %u of %s isn't of size 1", row->name, i,
+                      nvt_show_shape(t, shape));
+            return false;
+          }
+      }
+      qsort(list, m, sizeof *list, compare_int);
+      /* reductions: {keepdims, axes…}; the row has axis first */
+      for (uint32_t i = 0; i < m; i++) v[NV_MAX_ATTRS + i] = list[i];
+      if (row->shape == NV_SH_REDUCE) {
+        const nvt_arg keep = attr_or_default(call, k + 1);
+        if (keep.v.kind != NVT_BOOL) return wrong_kind(t, call, k + 1, &keep, "true or false");
+        v[count++] = keep.v.u.b;
+        k++;
+      }
+      memmove(v + count, v + NV_MAX_ATTRS, m * sizeof *v);
+      count += m;
+      break;
+    }
+    case NV_AT_PERM:
+      if (a.v.kind == NVT_NONE) {
+        for (uint32_t i = 0; i < rank; i++) v[count++] = rank - 1 - i;
+      } else {
+        uint32_t m;
+        if (a.v.kind == NVT_INT && rank != 1) return wrong_kind(t, call, k, &a, "a list of all axes");
+        if (!axes(t, call, k, &a, rank, v + count, &m)) return false;
+        if (m != rank) {
+          nvt_error(t, a.pos, "%s: %u axes, but rank %u", row->name, m, rank);
+          return false;
+        }
+        count += m;
+      }
+      break;
+    case NV_AT_SHAPE:
+      if (!sizes(t, call, k, &a, shape, row->shape == NV_SH_RESHAPE, &out->shape)) return false;
+      if (!nvt_check_shape(t, out->shape, a.pos)) return false;
+      break;
+    case NV_AT_BOOL:
+      if (a.v.kind != NVT_BOOL) return wrong_kind(t, call, k, &a, "true or false");
+      v[count++] = a.v.u.b;
+      break;
+    case NV_AT_INT:
+      if (a.v.kind != NVT_INT) return wrong_kind(t, call, k, &a, "an int");
+      v[count++] = a.v.u.i;
+      break;
+    case NV_AT_DTYPE:
+      if (!dtype_of(t, call, k, &a, &v[count++])) return false;
+      break;
+    case NV_AT_END: break;
+    }
+  }
+  out->attr = nv_attr_make(t->c, v, count);
+  return true;
+}

@@ -1,0 +1,420 @@
+/* trace_call.c - tracing: calls of functions. Arguments are matched with the declared types (sizes and dtype variables
+ * bound and compared), a frame is pushed. */
+#include "trace.h"
+
+/* At a place in the caller, while the callee's frame is open already. */
+#define CALLER_ERROR(t, pos, ...) ((t)->nframes--, nvt_error((t), (pos), __VA_ARGS__), (t)->nframes++)
+
+typedef struct wanted { /* a size that is no bare name: compared when all names are bound */
+  nv_ast expr;
+  nv_dim actual;
+  nv_str param;
+  nv_pos pos;
+} wanted;
+
+typedef struct matcher {
+  nvt *t;
+  const nv_function *fn;
+  nv_str param; /* being matched */
+  nv_pos pos;   /* of its argument */
+  wanted *sizes;
+  uint32_t nsizes, cap;
+} matcher;
+
+static const char *called(const matcher *m) {
+  return nv_format(m->t->c, "%s: %s", nv_text(m->t->c, m->fn->name), nv_text(m->t->c, m->param));
+}
+
+static const char *show_dim(nvt *t, nv_dim d) {
+  nv_buf b;
+  nv_buf_init(&b, t->c);
+  nv_put_dim(&b, d);
+  return nv_buf_text(&b);
+}
+
+static const nv_dtype_decl *declared_dtype(const nv_function *fn, nv_str name) {
+  for (uint32_t i = 0; i < fn->ndtypes; i++)
+    if (fn->dtypes[i].name == name) return &fn->dtypes[i];
+  return NULL;
+}
+
+static bool match_variable(matcher *m, const nv_type_node *n, nv_dtype got) {
+  nvt *t = m->t;
+  nvt_binding *b = nvt_find(t, n->variable);
+  if (b && b->value.kind == NVT_DTYPE) {
+    if (b->value.u.d == got) return true;
+    CALLER_ERROR(t, m->pos, "%s is %s, but %s is %s in %s", called(m), nv_dtype_name[got],
+                 nv_text(t->c, n->variable), nv_dtype_name[b->value.u.d],
+                 b->by == NV_NONE ? "the call" : nv_text(t->c, b->by));
+    return false;
+  }
+  const nv_dtype_decl *d = declared_dtype(m->fn, n->variable);
+  if (!d) {
+    nvt_error(t, n->pos, "unknown dtype %s", nv_text(t->c, n->variable));
+    return false;
+  }
+  if (!nv_is(got, d->allowed)) {
+    CALLER_ERROR(t, m->pos, "%s: %s doesn't allow %s", called(m), nv_text(t->c, n->variable),
+                 nv_dtype_name[got]);
+    return false;
+  }
+  nvt_bind(t, n->variable, nvt_dtype(got), n->pos)->by = m->param;
+  return true;
+}
+
+static bool match_dtype(matcher *m, const nv_type_node *n, nv_dtype got) {
+  if (n->variable != NV_NONE) return match_variable(m, n, got);
+  if (n->dtype >= 0 ? (nv_dtype)n->dtype == got : nv_is(got, nvt_class_bits(n->cls))) return true;
+  if (n->dtype >= 0)
+    CALLER_ERROR(m->t, m->pos, "%s is %s, got %s; astype converts", called(m), nv_dtype_name[n->dtype],
+                 nv_dtype_name[got]);
+  else
+    CALLER_ERROR(m->t, m->pos, "%s is of class %s, got %s", called(m), nvt_class_name(n->cls),
+                 nv_dtype_name[got]);
+  return false;
+}
+
+static bool match_dim(matcher *m, const nv_type_dim *d, nv_dim actual) {
+  nvt *t = m->t;
+  if (d->kind == NV_DIM_OPEN) return true;
+  if (d->expr == NV_NONE) return false;
+  const nv_ast_node *e = nvt_at(t, d->expr);
+  int64_t size;
+  if (e->kind != NV_AST_NAME) {
+    NV_GROW(t->c, m->sizes, m->cap, (size_t)m->nsizes + 1);
+    m->sizes[m->nsizes++] = (wanted){d->expr, actual, m->param, m->pos};
+    return true;
+  }
+  const nvt_binding *b = nvt_find(t, e->text);
+  if (!nv_dim_is_const(t->c, actual, &size)) {
+    nvt_refuse(t, m->pos, "open sizes");
+    return false;
+  }
+  if (!b) {
+    nvt_bind(t, e->text, nvt_int(size), e->pos)->by = m->param;
+    return true;
+  }
+  if (b->value.kind == NVT_INT && b->value.u.i == size) return true;
+  const char *name = nv_text(t->c, e->text);
+  if (b->value.kind != NVT_INT)
+    CALLER_ERROR(t, m->pos, "%s: %s isn't a size", called(m), name);
+  else if (b->by != NV_NONE)
+    CALLER_ERROR(t, m->pos, "%s: %s is %lld in %s, but %lld in %s", nv_text(t->c, m->fn->name), name,
+                 (long long)b->value.u.i, nv_text(t->c, b->by), (long long)size, nv_text(t->c, m->param));
+  else
+    CALLER_ERROR(t, m->pos, "%s: %s is %lld, but %lld in %s", nv_text(t->c, m->fn->name), name,
+                 (long long)b->value.u.i, (long long)size, nv_text(t->c, m->param));
+  return false;
+}
+
+static bool match_array(matcher *m, const nv_type_node *n, nv_value v) {
+  nvt *t = m->t;
+  const nv_shape s = nv_shape_at(t->g, v);
+  const uint32_t rank = nv_shape_rank(t->c, s);
+  const nv_type_dim *dims = n->ndims ? &t->s->type_dims[n->first_dim] : NULL;
+  const uint32_t lead = dims && dims[0].kind == NV_DIM_ELLIPSIS ? 1 : 0, fixed = n->ndims - lead;
+  if (lead ? rank < fixed : rank != fixed) {
+    CALLER_ERROR(t, m->pos, "%s is %s (%srank %u), got %s (rank %u)", called(m), nvt_show_type(t, n),
+                 lead ? "at least " : "", fixed, nvt_show_array(t, v), rank);
+    return false;
+  }
+  if (!match_dtype(m, n, nv_dtype_of(t->g, v))) return false;
+  for (uint32_t i = 0; i < fixed; i++)
+    if (!match_dim(m, &dims[lead + i], nv_shape_dims(t->c, s)[rank - fixed + i])) return false;
+  return true;
+}
+
+/* A weak number for an array: a class keeps it weak (float: as a float), a dtype makes it a constant. */
+static bool match_weak(matcher *m, const nv_type_node *n, nvt_val *v) {
+  nvt *t = m->t;
+  const uint32_t lead = n->ndims && t->s->type_dims[n->first_dim].kind == NV_DIM_ELLIPSIS ? 1 : 0;
+  if (n->ndims > lead) {
+    CALLER_ERROR(t, m->pos, "%s is %s (rank %u), got %s", called(m), nvt_show_type(t, n), n->ndims - lead,
+                 nvt_show(t, *v));
+    return false;
+  }
+  if (n->dtype < 0 && n->variable == NV_NONE) {
+    if (n->cls == NV_CLASS_FLOAT && v->kind == NVT_INT) *v = nvt_float((double)v->u.i);
+    const bool good = n->cls == NV_CLASS_ANY || (n->cls == NV_CLASS_FLOAT && v->kind == NVT_FLOAT) ||
+                      (n->cls == NV_CLASS_INT && v->kind == NVT_INT) ||
+                      (n->cls == NV_CLASS_NUMBER && v->kind != NVT_BOOL);
+    if (!good)
+      CALLER_ERROR(t, m->pos, "%s is of class %s, got %s", called(m), nvt_class_name(n->cls),
+                   nvt_show(t, *v));
+    return good;
+  }
+  nv_dtype d;
+  if (n->dtype >= 0)
+    d = (nv_dtype)n->dtype;
+  else {
+    const nvt_binding *b = nvt_find(t, n->variable);
+    if ((!b || b->value.kind != NVT_DTYPE) && !match_variable(m, n, nvt_alone_dtype(*v))) return false;
+    b = nvt_find(t, n->variable);
+    d = b->value.u.d;
+  }
+  const bool fits = v->kind == NVT_BOOL || (v->kind == NVT_INT && d != NV_BOOL) ||
+                    (v->kind == NVT_FLOAT && nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64))) || d == NV_C64;
+  if (!fits) {
+    CALLER_ERROR(t, m->pos, "%s is %s, got %s", called(m), nv_dtype_name[d], nvt_show(t, *v));
+    return false;
+  }
+  uint64_t bits;
+  t->nframes--;
+  const bool good = nvt_weak_bits(t, *v, d, m->pos, &bits);
+  if (good) *v = nvt_constant(t, d, bits, m->pos, false);
+  t->nframes++;
+  return good;
+}
+
+static bool match_static(matcher *m, const nv_static *d, nvt_val *v) {
+  m->t->nframes--;
+  const bool good = nvt_static_value(m->t, d, *v, m->pos, v);
+  m->t->nframes++;
+  return good;
+}
+
+static bool mismatch(matcher *m, const nv_type_node *n, nvt_val v) {
+  CALLER_ERROR(m->t, m->pos, "%s is %s, got %s", called(m), nvt_show_type(m->t, n), nvt_show(m->t, v));
+  return false;
+}
+
+/* A tree's fields must be those of its type. */
+static bool same_fields(matcher *m, const nv_field *const *fields, uint32_t n, const nvt_seq *s) {
+  nvt *t = m->t;
+  for (uint32_t i = 0; i < n || i < s->n; i++) {
+    const char *want = i < n ? nv_text(t->c, fields[i]->name) : NULL;
+    const char *got = i < s->n ? nv_text(t->c, s->names[i]) : NULL;
+    if (want && got && !strcmp(want, got)) continue;
+    if (!got || (want && strcmp(want, got) < 0))
+      CALLER_ERROR(t, m->pos, "%s needs a field %s", called(m), want);
+    else
+      CALLER_ERROR(t, m->pos, "%s has no field %s", called(m), got);
+    return false;
+  }
+  return true;
+}
+
+typedef struct pair {
+  nv_type type;
+  nvt_val *v;
+  uint32_t depth;
+} pair;
+
+/* Matches one argument with its declared type. Weak leaves wait for the second round, when all arrays are bound. */
+static bool match(matcher *m, nv_type type, nvt_val *value, bool weak) {
+  nvt *t = m->t;
+  pair *stack = NULL;
+  uint32_t n = 0, cap = 0;
+  NV_GROW(t->c, stack, cap, 16);
+  stack[n++] = (pair){type, value, 0};
+  bool good = true;
+  while (n && good) {
+    const pair p = stack[--n];
+    const nv_type found = nvt_named_type(t, p.type);
+    if (found == NV_NONE || p.depth > NVT_MAX_NEST) {
+      good = false;
+      break;
+    }
+    const nv_type_node *node = &t->s->types[found];
+    const nvt_val v = *p.v;
+    if (node->kind == NV_TYPE_ARRAY && nvt_is_number(v))
+      good = !weak || match_weak(m, node, p.v);
+    else if (node->kind == NV_TYPE_ARRAY)
+      good = weak || (v.kind == NVT_ARRAY ? match_array(m, node, v.u.v) : mismatch(m, node, v));
+    else if (node->kind == NV_TYPE_STATIC)
+      good = !weak || match_static(m, &t->s->statics[node->static_], p.v);
+    else if (node->kind == NV_TYPE_ENUM) {
+      nvt_refuse(t, m->pos, "enum nodes");
+      good = false;
+    } else {
+      const nv_field **fields = NULL;
+      uint32_t count = 0;
+      const bool named =
+          node->kind == NV_TYPE_TREE && node->nfields && t->s->fields[node->first_field].name != NV_NONE;
+      if (v.kind != (named ? NVT_TREE : NVT_LIST)) {
+        good = mismatch(m, node, v);
+        continue;
+      }
+      const nvt_seq *s = v.u.seq;
+      if (node->kind == NV_TYPE_TREE) count = nvt_sorted_fields(t, node, &fields);
+      if (named ? !same_fields(m, fields, count, s) : false)
+        good = false;
+      else if (!named && node->kind == NV_TYPE_TREE && count != s->n)
+        good = mismatch(m, node, v);
+      else if (node->kind == NV_TYPE_LIST && !weak) {
+        const nv_type_dim d = {NV_DIM_EXPR, node->count, node->pos};
+        good = match_dim(m, &d, nv_dim_const(t->c, s->n));
+      }
+      if (!good) continue;
+      /* weak leaves may change, so the tree is copied; pushed backwards, to be matched in order */
+      nvt_seq *copy = (nvt_seq *)nvt_seq_make(t, v.kind, s->at, s->names, s->n).u.seq;
+      p.v->u.seq = copy;
+      NV_GROW(t->c, stack, cap, (size_t)n + s->n);
+      for (uint32_t i = s->n; i-- > 0;)
+        stack[n++] =
+            (pair){node->kind == NV_TYPE_LIST ? node->of : fields[i]->type, &copy->at[i], p.depth + 1};
+    }
+  }
+  nv_drop(t->c, stack);
+  return good;
+}
+
+/* Binds the parameters; false: reported. */
+static bool match_all(nvt *t, const nv_function *fn, nvt_arg *args) {
+  matcher m = {.t = t, .fn = fn};
+  bool good = true;
+  for (uint32_t i = 0; i < fn->ndims; i++)
+    if (fn->dims[i].value >= 0) nvt_bind(t, fn->dims[i].name, nvt_int(fn->dims[i].value), fn->dims[i].pos);
+  for (int round = 0; round < 2 && good; round++)
+    for (uint32_t i = 0; i < fn->ninputs && good; i++) {
+      m.param = fn->inputs[i].name;
+      m.pos = args[i].pos;
+      good = match(&m, fn->inputs[i].type, &args[i].v, round == 1);
+    }
+  for (uint32_t i = 0; i < m.nsizes && good; i++) {
+    const nvt_val v = nvt_eval_now(t, m.sizes[i].expr);
+    int64_t size = -1;
+    m.param = m.sizes[i].param;
+    if (nvt_is_poison(v))
+      good = false;
+    else if (v.kind != NVT_INT || !nv_dim_is_const(t->c, m.sizes[i].actual, &size) || size != v.u.i) {
+      CALLER_ERROR(t, m.sizes[i].pos, "%s: a size is %s, got %s", called(&m), nvt_show_number(t, v),
+                   show_dim(t, m.sizes[i].actual));
+      good = false;
+    }
+  }
+  nv_drop(t->c, m.sizes);
+  for (uint32_t i = 0; i < fn->ninputs && good; i++) {
+    if (nvt_find(t, fn->inputs[i].name)) {
+      nvt_error(t, fn->inputs[i].pos, "%s is declared twice", nv_text(t->c, fn->inputs[i].name));
+      good = false;
+    }
+    nvt_bind(t, fn->inputs[i].name, args[i].v, fn->inputs[i].pos);
+  }
+  return good;
+}
+
+/* ---- the call ---- */
+
+static uint32_t input_by_name(const nv_function *fn, nv_str name) {
+  for (uint32_t i = 0; i < fn->ninputs; i++)
+    if (fn->inputs[i].name == name) return i;
+  return NV_NONE;
+}
+
+static uint32_t static_by_name(const nv_function *fn, nv_str name) {
+  for (uint32_t i = 0; i < fn->nstatics; i++)
+    if (fn->statics[i].name == name) return i;
+  return NV_NONE;
+}
+
+/* Arguments by place and keyword; false: reported. */
+static bool sort(nvt *t, nv_ast ast, const nv_function *fn, const nvt_val *v, nvt_arg *in, nvt_arg *statics) {
+  const char *name = nv_text(t->c, fn->name);
+  uint32_t k = 0;
+  for (nv_ast a = nvt_at(t, ast)->first; a != NV_NONE; a = nvt_at(t, a)->next, k++) {
+    const nv_ast_node *n = nvt_at(t, a);
+    nvt_arg *into = NULL;
+    nv_ast value = a;
+    if (n->kind == NV_AST_KEYWORD) {
+      const uint32_t i = input_by_name(fn, n->text), s = static_by_name(fn, n->text);
+      into = i != NV_NONE ? &in[i] : s != NV_NONE ? &statics[s] : NULL;
+      if (!into) {
+        const char **known = NV_NEW_N(t->c, const char *, (size_t)fn->ninputs + fn->nstatics + 1);
+        uint32_t m = 0;
+        for (uint32_t j = 0; j < fn->ninputs; j++) known[m++] = nv_text(t->c, fn->inputs[j].name);
+        for (uint32_t j = 0; j < fn->nstatics; j++) known[m++] = nv_text(t->c, fn->statics[j].name);
+        nvt_error(t, n->pos, "%s has no input or static %s%s", name, nv_text(t->c, n->text),
+                  nvt_suggest(t, n->text, false, known, m));
+        return false;
+      }
+      if (into->given) {
+        nvt_error(t, n->pos, "%s: %s is given twice", name, nv_text(t->c, n->text));
+        return false;
+      }
+      if (n->first != NV_NONE) value = n->first;
+    } else if (k < fn->ninputs) {
+      into = &in[k];
+    } else if (k == fn->ninputs && fn->nstatics == 1 && !statics[0].given) {
+      into = &statics[0]; /* statics have no order; a single one needs none */
+    } else {
+      nvt_error(t, n->pos, "%s takes %u input%s, got %u", name, fn->ninputs, fn->ninputs == 1 ? "" : "s",
+                nvt_at(t, ast)->count);
+      return false;
+    }
+    *into = (nvt_arg){v[k], value, nvt_at(t, value)->pos, true};
+  }
+  for (uint32_t i = 0; i < fn->ninputs; i++)
+    if (!in[i].given) {
+      nvt_error(t, nvt_at(t, ast)->pos, "%s needs %s", name, nv_text(t->c, fn->inputs[i].name));
+      return false;
+    }
+  return true;
+}
+
+static bool bind_statics(nvt *t, const nv_function *fn, const nvt_arg *given, nv_pos call) {
+  for (uint32_t i = 0; i < fn->nstatics; i++) {
+    const nv_static *d = &fn->statics[i];
+    nvt_val v;
+    if (given[i].given) {
+      t->nframes--;
+      const bool good = nvt_static_value(t, d, given[i].v, given[i].pos, &v);
+      t->nframes++;
+      if (!good) return false;
+    } else if (d->default_ == NV_NONE) {
+      CALLER_ERROR(t, call, "%s needs the static %s", nv_text(t->c, fn->name), nv_text(t->c, d->name));
+      return false;
+    } else if (!nvt_static_value(t, d, nvt_literal(t, d->default_), nvt_at(t, d->default_)->pos, &v)) {
+      return false;
+    }
+    nvt_bind(t, d->name, v, d->pos);
+  }
+  return true;
+}
+
+void nvt_call(nvt *t, nv_ast ast, uint32_t function, const nvt_val *args) {
+  const nv_ast_node *n = nvt_at(t, ast);
+  const nv_function *fn = &t->s->functions[function];
+  nvt_frame *caller = nvt_top(t);
+  const bool root = caller->root == ast;
+  const uint32_t count = n->count;
+  const uint32_t places = fn->ninputs + fn->nstatics + 1;
+  NV_GROW(t->c, t->args, t->args_cap, places);
+  memset(t->args, 0, places * sizeof *t->args);
+  nvt_arg *in = t->args, *statics = t->args + fn->ninputs;
+  bool good = sort(t, ast, fn, args, in, statics);
+  for (uint32_t i = 0; i < count; i++) good = good && !nvt_is_poison(args[i]);
+  t->nvals -= count;
+  if (good && ++t->calls > NVT_MAX_NODES) {
+    nvt_error(t, n->pos, "more than %lld calls", (long long)NVT_MAX_NODES);
+    t->stop = true;
+    good = false;
+  } else if (good && t->nframes > NVT_MAX_CALLS) {
+    nvt_error(t, n->pos, "calls are nested more than %d deep", NVT_MAX_CALLS);
+    t->stop = true;
+    good = false;
+  }
+  if (!good) {
+    nvt_push(t, nvt_poison());
+    return;
+  }
+  const bool inside = caller->fn->builtin;
+  const uint32_t origin = nv_graph_origin(t->g, caller->parent, caller->fn->name, caller->stmt,
+                                          root ? 0 : ++caller->ordinal, n->pos);
+  nvt_frame *f = &t->frames[t->nframes++];
+  *f = (nvt_frame){.fn = fn,
+                   .parent = origin,
+                   .scopes = t->nscopes,
+                   .root = NV_NONE,
+                   .call_pos = n->pos,
+                   .user_pos = inside ? caller->user_pos : n->pos,
+                   .user_name = inside ? caller->user_name : fn->name};
+  nvt_scope_push(t);
+  good = bind_statics(t, fn, statics, n->pos) && match_all(t, fn, in) && nvt_check_dims(t, fn, n->pos);
+  if (good) {
+    nvt_start_body(t);
+    return;
+  }
+  nvt_push(t, nvt_poison());
+  nvt_do_work(t, NVT_RETURN, NV_NONE, 0, NULL);
+}

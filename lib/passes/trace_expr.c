@@ -1,0 +1,494 @@
+/* trace_expr.c - tracing: expressions, in post-order on the value stack. */
+#include "trace.h"
+
+/* ---- names ---- */
+
+/* Is name a target further down in the running function? */
+static bool bound_later(const nvt *t, nv_str name) {
+  const nv_stmt_block *b = &t->frames[t->nframes - 1].fn->body;
+  for (uint32_t i = 0; i < b->n; i++) {
+    nv_ast a = b->stmts[i].kind == NV_STMT_ASSIGN ? b->stmts[i].first_target : NV_NONE;
+    for (; a != NV_NONE; a = nvt_at(t, a)->next)
+      if (nvt_at(t, a)->kind == NV_AST_NAME && nvt_at(t, a)->text == name) return true;
+  }
+  return false;
+}
+
+static nvt_val document_constant(nvt *t, const nv_constant *k, nv_pos pos, bool root) {
+  if (k->value == NV_NONE) {
+    nvt_refuse(t, pos, "constants from files");
+    return nvt_poison();
+  }
+  nvt_frame *f = nvt_top(t);
+  const nv_ast was = f->root;
+  if (root) f->root = k->value;
+  nvt_eval(t, k->value);
+  f->root = was;
+  return nvt_pop(t);
+}
+
+static nvt_val name(nvt *t, nv_ast a) {
+  const nv_ast_node *n = nvt_at(t, a);
+  const nvt_binding *b = nvt_find(t, n->text);
+  if (b) return b->value;
+  const nvt_slot *s = nvt_slot_of(t, n->text);
+  if (s->constant != NV_NONE && !nvt_top(t)->fn->builtin)
+    return document_constant(t, &t->s->constants[s->constant], n->pos, nvt_top(t)->root == a);
+  const char *text = nv_text(t->c, n->text);
+  if (t->c->errors < NV_MAX_ERRORS && bound_later(t, n->text))
+    nvt_error(t, n->pos, "%s is used before it is bound", text);
+  else if (s->user != NV_NONE || s->builtin != NV_NONE || nvt_op_of(t, n->text) != NV_NOPS)
+    nvt_error(t, n->pos, "%s is a function; it has to be called", text);
+  else
+    nvt_error(t, n->pos, "unknown name '%s'%s", text, nvt_suggest(t, n->text, true, nv_dtype_name, NV_NDTYPES));
+  return nvt_poison();
+}
+
+/* ---- strong constants ---- */
+
+static bool is_number_literal(const nvt *t, nv_ast a) {
+  return a != NV_NONE && (nvt_at(t, a)->kind == NV_AST_INT || nvt_at(t, a)->kind == NV_AST_FLOAT);
+}
+
+/* dtype(value) */
+static nvt_val cast(nvt *t, nv_ast a, nv_ast literal, nvt_val v) {
+  const nv_ast_node *n = nvt_at(t, a);
+  const nv_dtype d = (nv_dtype)n->op;
+  uint64_t bits;
+  if (nvt_is_poison(v)) return v;
+  if (n->count != 1 || nvt_at(t, n->first)->kind == NV_AST_KEYWORD) {
+    nvt_error(t, n->pos, "%s(...) takes one number", nv_dtype_name[d]);
+    return nvt_poison();
+  }
+  if (v.kind == NVT_ARRAY) {
+    nvt_error(t, n->pos, "%s(...) makes a constant; an array is converted by astype(x, %s)", nv_dtype_name[d],
+              nv_dtype_name[d]);
+    return nvt_poison();
+  }
+  const nv_ast_node *l = literal == NV_NONE ? NULL : nvt_at(t, literal);
+  if (!nvt_strong_bits(t, d, l ? (nv_ast_kind)l->kind : NV_AST_NONE, l ? nv_text(t->c, l->text) : "", v,
+                       nvt_at(t, n->first)->pos, &bits))
+    return nvt_poison();
+  return nvt_constant(t, d, bits, n->pos, nvt_top(t)->root == a);
+}
+
+/* {const: value, dtype: d} of the plain form */
+static nvt_val plain_constant(nvt *t, nv_ast a) {
+  const nv_ast_node *n = nvt_at(t, a);
+  const nv_dtype d = (nv_dtype)n->op;
+  const nv_ast child = n->first;
+  if (child == NV_NONE) return nvt_poison();
+  const nv_ast_node *v = nvt_at(t, child);
+  if (v->kind == NV_AST_LIST) {
+    nvt_refuse(t, n->pos, "constant arrays");
+    return nvt_poison();
+  }
+  uint64_t bits;
+  nv_ast_kind kind = is_number_literal(t, child) ? (nv_ast_kind)v->kind : NV_AST_NONE;
+  const char *text = v->text == NV_NONE ? "" : nv_text(t->c, v->text);
+  if (v->kind == NV_AST_STRING) { /* "nan", "inf", integers beyond 2^53 */
+    char *end;
+    strtod(text, &end);
+    if (end == text || *end) {
+      nvt_error(t, v->pos, "'%s' is no number", text);
+      return nvt_poison();
+    }
+    kind = strspn(text, "+-0123456789") == strlen(text) ? NV_AST_INT : NV_AST_FLOAT;
+  }
+  const nvt_val other = kind == NV_AST_NONE ? nvt_literal(t, child) : nvt_none();
+  if (!nvt_strong_bits(t, d, kind, text, other, v->pos, &bits)) return nvt_poison();
+  return nvt_constant(t, d, bits, n->pos, nvt_top(t)->root == a);
+}
+
+/* ---- walking ---- */
+
+void nvt_eval(nvt *t, nv_ast a) {
+  if (a == NV_NONE) {
+    nvt_push(t, nvt_poison());
+    return;
+  }
+  const nv_ast_node *n = nvt_at(t, a);
+  switch ((nv_ast_kind)n->kind) {
+  case NV_AST_INT:
+  case NV_AST_FLOAT:
+  case NV_AST_IMAG:
+  case NV_AST_STRING:
+  case NV_AST_BOOL:
+  case NV_AST_NONE:
+  case NV_AST_DTYPE:
+  case NV_AST_ELLIPSIS: nvt_push(t, nvt_literal(t, a)); return;
+  case NV_AST_NAME: nvt_push(t, name(t, a)); return;
+  case NV_AST_CONST: nvt_push(t, plain_constant(t, a)); return;
+  case NV_AST_ERROR: nvt_push(t, nvt_poison()); return;
+  case NV_AST_CAST:
+    if (n->count == 1 && is_number_literal(t, n->first)) {
+      nvt_push(t, cast(t, a, n->first, nvt_none()));
+      return;
+    }
+    break;
+  case NV_AST_BINARY:
+    if (n->op != NV_OPR_AND && n->op != NV_OPR_OR) break;
+    nvt_do_work(t, NVT_SHORT, a, 0, NULL);
+    nvt_do_work(t, NVT_EVAL, n->first, 0, NULL);
+    return;
+  default: break;
+  }
+  nvt_do_work(t, NVT_APPLY, a, 0, NULL);
+  const uint32_t from = t->nwork;
+  for (nv_ast child = n->first; child != NV_NONE; child = nvt_at(t, child)->next) {
+    const nv_ast_node *c = nvt_at(t, child);
+    if (c->kind == NV_AST_OPERATOR) continue;
+    nvt_do_work(t, NVT_EVAL, c->kind == NV_AST_KEYWORD ? c->first : child, 0, NULL);
+  }
+  nvt_reverse_work(t, from);
+}
+
+nvt_val nvt_eval_now(nvt *t, nv_ast a) {
+  const uint32_t mark = t->nwork;
+  nvt_do_work(t, NVT_EVAL, a, 0, NULL);
+  nvt_run(t, mark);
+  return nvt_pop(t);
+}
+
+/* The first operand of and, or is known. A static one decides, or leaves the other; an array goes on to the op. */
+void nvt_short(nvt *t, nv_ast a) {
+  const nv_ast_node *n = nvt_at(t, a);
+  const nvt_val v = t->vals[t->nvals - 1];
+  if (v.kind != NVT_ARRAY && v.kind != NVT_POISON && nvt_truth(v) == (n->op == NV_OPR_OR)) return;
+  nvt_do_work(t, NVT_APPLY, a, 0, NULL);
+  nvt_do_work(t, NVT_EVAL, nvt_at(t, n->first)->next, 0, NULL);
+}
+
+/* ---- fields and indices ---- */
+
+static nvt_val shape_list(nvt *t, nv_shape s) {
+  nvt_val at[NV_MAX_RANK];
+  const uint32_t rank = nv_shape_rank(t->c, s);
+  for (uint32_t i = 0; i < rank; i++) at[i] = nvt_int(nv_dim_value(t->c, nv_shape_dims(t->c, s)[i]));
+  return nvt_seq_make(t, NVT_LIST, at, NULL, rank);
+}
+
+static const char *fields_text(nvt *t, const nvt_seq *s) {
+  nv_buf b;
+  nv_buf_init(&b, t->c);
+  for (uint32_t i = 0; i < s->n && i < 12; i++)
+    nv_printf(&b, "%s%s", i ? ", " : "", nv_text(t->c, s->names[i]));
+  if (s->n > 12) nv_puts(&b, ", ...");
+  return nv_buf_text(&b);
+}
+
+nvt_val nvt_get_field(nvt *t, nvt_val base, const nv_ast_node *n) {
+  const char *field = nv_text(t->c, n->text);
+  if (nvt_is_poison(base) && base.kind != NVT_TREE) return nvt_poison();
+  if (base.kind == NVT_ARRAY) {
+    const nv_shape s = nv_shape_at(t->g, base.u.v);
+    if (!strcmp(field, "shape")) return shape_list(t, s);
+    if (!strcmp(field, "size")) return nvt_int(nv_shape_count(t->c, s));
+    if (!strcmp(field, "ndim")) return nvt_int(nv_shape_rank(t->c, s));
+    if (!strcmp(field, "dtype")) return nvt_dtype(nv_dtype_of(t->g, base.u.v));
+    nvt_error(t, n->pos, "%s has no field %s; an array has shape, size, ndim and dtype", nvt_show(t, base),
+              field);
+    return nvt_poison();
+  }
+  if (base.kind != NVT_TREE) {
+    nvt_error(t, n->pos, "%s has no field %s", nvt_show(t, base), field);
+    return nvt_poison();
+  }
+  const uint32_t i = nvt_field(t, base.u.seq, n->text);
+  if (i != NV_NONE) return base.u.seq->at[i];
+  const nv_ast_node *b = n->first == NV_NONE ? NULL : nvt_at(t, n->first);
+  nvt_error(t, n->pos, "%s has no field %s; it has %s",
+            b && (b->kind == NV_AST_NAME || b->kind == NV_AST_FIELD) ? nv_text(t->c, b->text) : "the tree",
+            field, fields_text(t, base.u.seq));
+  return nvt_poison();
+}
+
+nvt_val nvt_index_list(nvt *t, nvt_val base, nvt_val index, nv_pos pos) {
+  const nvt_seq *s = base.u.seq;
+  if (index.kind == NVT_INT) {
+    const int64_t i = index.u.i < 0 ? index.u.i + s->n : index.u.i;
+    if (i >= 0 && i < s->n) return s->at[i];
+    nvt_error(t, pos, "index %lld is out of range for a list of %u", (long long)index.u.i, s->n);
+  } else if (index.kind == NVT_ARRAY) {
+    nvt_error(t, pos, "a list is indexed by static ints, not %s", nvt_show(t, index));
+  } else if (!nvt_is_poison(index)) {
+    nvt_error(t, pos, "a list is indexed by an int, not %s", nvt_show(t, index));
+  }
+  return nvt_poison();
+}
+
+/* Python's slice of n elements: first, step and count. false: reported. index: the NV_AST_SLICE. */
+static bool slice_of(nvt *t, nvt_val v, nv_ast index, int64_t n, int64_t *first, int64_t *step,
+                     int64_t *count) {
+  const nvt_val *p = v.u.seq->at;
+  int64_t lo, hi;
+  nv_ast part = nvt_at(t, index)->first;
+  for (uint32_t i = 0; i < 3; i++, part = part == NV_NONE ? part : nvt_at(t, part)->next) {
+    if (p[i].kind == NVT_INT || p[i].kind == NVT_NONE) continue;
+    nvt_error(t, part == NV_NONE ? nvt_at(t, index)->pos : nvt_at(t, part)->pos,
+              "a slice takes static ints, not %s", nvt_show(t, p[i]));
+    return false;
+  }
+  *step = p[2].kind == NVT_INT ? p[2].u.i : 1;
+  if (*step == 0) {
+    part = nvt_at(t, nvt_at(t, nvt_at(t, index)->first)->next)->next;
+    nvt_error(t, nvt_at(t, part)->pos, "step 0 of a slice");
+    return false;
+  }
+  if (*step == INT64_MIN) *step = -INT64_MAX;
+  lo = *step > 0 ? 0 : -1, hi = *step > 0 ? n : n - 1; /* where start and stop are clamped to */
+  int64_t ends[2];
+  for (uint32_t i = 0; i < 2; i++) {
+    int64_t e = (i == 0) == (*step > 0) ? lo : hi;
+    if (p[i].kind == NVT_INT) {
+      e = p[i].u.i < 0 ? p[i].u.i + n : p[i].u.i;
+      e = e < lo ? lo : e > hi ? hi : e;
+    }
+    ends[i] = e;
+  }
+  *first = ends[0];
+  const int64_t span = *step > 0 ? ends[1] - ends[0] : ends[0] - ends[1], width = *step > 0 ? *step : -*step;
+  *count = span > 0 ? (span - 1) / width + 1 : 0;
+  return true;
+}
+
+static nvt_val slice_list(nvt *t, nvt_val base, nvt_val v, nv_ast index) {
+  int64_t first, step, count;
+  if (!slice_of(t, v, index, base.u.seq->n, &first, &step, &count)) return nvt_poison();
+  nvt_val *at = NV_NEW_N(t->c, nvt_val, (size_t)count + 1);
+  for (int64_t i = 0; i < count; i++) at[i] = base.u.seq->at[first + i * step];
+  return nvt_seq_make(t, NVT_LIST, at, NULL, (uint32_t)count);
+}
+
+/* Indices of an array: what is wrong is said; new axes and whole slices are built, the rest is refused. */
+static nvt_val index_array(nvt *t, nv_ast a, nvt_val base, const nvt_val *index, uint32_t n) {
+  const nv_shape s = nv_shape_at(t->g, base.u.v);
+  const uint32_t rank = nv_shape_rank(t->c, s);
+  uint32_t used = 0, ellipses = 0, added = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    if (index[i].kind == NVT_ELLIPSIS)
+      ellipses++;
+    else if (index[i].kind == NVT_NONE)
+      added++;
+    else
+      used++;
+  }
+  nv_ast at = nvt_at(t, nvt_at(t, a)->first)->next;
+  if (used > rank || ellipses > 1) {
+    if (ellipses > 1)
+      nvt_error(t, nvt_at(t, a)->pos, "more than one ... in an index");
+    else
+      nvt_error(t, nvt_at(t, a)->pos, "%u indices for %s", used, nvt_show(t, base));
+    return nvt_poison();
+  }
+  int64_t axes[NV_MAX_RANK];
+  uint32_t naxes = 0, axis = 0;
+  bool whole = true;
+  const char *what = "slices";
+  for (uint32_t i = 0; i < n; i++, at = nvt_at(t, at)->next) {
+    const nvt_val v = index[i];
+    if (v.kind == NVT_ELLIPSIS) {
+      axis += rank - used;
+      continue;
+    }
+    if (v.kind == NVT_NONE) {
+      if (rank + added > NV_MAX_RANK) {
+        nvt_error(t, nvt_at(t, at)->pos, "rank %u is over the limit of %d", rank + added, NV_MAX_RANK);
+        return nvt_poison();
+      }
+      axes[naxes] = axis + naxes;
+      naxes++;
+      continue;
+    }
+    const int64_t size = nv_dim_value(t->c, nv_shape_dims(t->c, s)[axis++]);
+    if (v.kind == NVT_SLICE) {
+      int64_t first, step, count;
+      if (!slice_of(t, v, at, size, &first, &step, &count)) return nvt_poison();
+      whole = whole && first == 0 && step == 1 && count == size;
+    } else if (v.kind == NVT_INT) {
+      whole = false;
+      what = "indexing";
+      if (v.u.i < -size || v.u.i >= size) {
+        nvt_error(t, nvt_at(t, at)->pos, "index %lld is out of range for axis %u of %s", (long long)v.u.i,
+                  axis - 1, nvt_show(t, base));
+        return nvt_poison();
+      }
+    } else if (v.kind == NVT_ARRAY) {
+      whole = false;
+      what = "take";
+      if (!nv_is(nv_dtype_of(t->g, v.u.v), NV_BITS_INT)) {
+        nvt_error(t, nvt_at(t, at)->pos, "an index array has an integer dtype, not %s", nvt_show(t, v));
+        return nvt_poison();
+      }
+      if (n > 1) {
+        nvt_error(t, nvt_at(t, at)->pos, "an index array stands alone; use take for one axis");
+        return nvt_poison();
+      }
+    } else {
+      nvt_error(t, nvt_at(t, at)->pos, "an array is indexed by ints, slices, None or ..., not %s",
+                nvt_show(t, v));
+      return nvt_poison();
+    }
+  }
+  if (!whole) {
+    nvt_refuse(t, nvt_at(t, a)->pos, "%s", what);
+    return nvt_poison();
+  }
+  if (!naxes) return base;
+  nvt_origin(t, nvt_at(t, a)->pos, nvt_top(t)->root == a);
+  const nv_value v =
+      nvt_emit(t, NV_OP_expand_dims, &base.u.v, 1, nv_attr_make(t->c, axes, naxes), s, nvt_at(t, a)->pos);
+  return v == NV_NONE ? nvt_poison() : nvt_array(v);
+}
+
+static nvt_val index_of(nvt *t, nv_ast a, const nvt_val *v, uint32_t n) {
+  const nvt_val base = v[0];
+  const nv_ast first = nvt_at(t, nvt_at(t, a)->first)->next;
+  if (base.kind == NVT_POISON) return base;
+  for (uint32_t i = 1; i < n; i++)
+    if (nvt_is_poison(v[i])) return nvt_poison();
+  if (base.kind == NVT_ARRAY) return index_array(t, a, base, v + 1, n - 1);
+  if (base.kind != NVT_LIST) {
+    nvt_error(t, nvt_at(t, a)->pos, "%s can't be indexed", nvt_show(t, base));
+    return nvt_poison();
+  }
+  if (n != 2) {
+    nvt_error(t, nvt_at(t, a)->pos, "a list takes one index, not %u", n - 1);
+    return nvt_poison();
+  }
+  if (v[1].kind == NVT_SLICE) return slice_list(t, base, v[1], first);
+  return nvt_index_list(t, base, v[1], nvt_at(t, first)->pos);
+}
+
+/* ---- comparisons ---- */
+
+static nvt_val compare(nvt *t, nv_ast a, const nvt_val *v, uint32_t n) {
+  nv_ast op = nvt_at(t, nvt_at(t, a)->first)->next;
+  for (uint32_t i = 0; i < n; i++)
+    if (nvt_is_poison(v[i])) return nvt_poison();
+  if (n == 2 && (v[0].kind == NVT_ARRAY || v[1].kind == NVT_ARRAY))
+    return nvt_operator(t, (nv_operator)nvt_at(t, op)->op, a, v);
+  bool all = true;
+  for (uint32_t i = 0; i + 1 < n; i++) {
+    const nv_ast_node *o = nvt_at(t, op);
+    if (n > 2 && (v[i].kind == NVT_ARRAY || v[i + 1].kind == NVT_ARRAY)) {
+      const nv_ast second = nvt_at(t, nvt_at(t, nvt_at(t, nvt_at(t, a)->first)->next)->next)->next;
+      nvt_error(t, nvt_at(t, second)->pos,
+                "a chain of comparisons is for static values; join two comparisons with 'and'");
+      return nvt_poison();
+    }
+    const nvt_val r = nvt_static_compare(t, (nv_operator)o->op, v[i], v[i + 1], o->pos);
+    if (r.kind == NVT_POISON) return r;
+    all = all && r.u.b;
+    if (i + 2 < n) op = nvt_at(t, o->next)->next;
+  }
+  return nvt_bool(all);
+}
+
+static nvt_val binary(nvt *t, nv_ast a, const nvt_val *v) {
+  const nv_ast_node *n = nvt_at(t, a);
+  const nv_operator op = (nv_operator)n->op;
+  if (v[0].kind == NVT_ARRAY || v[1].kind == NVT_ARRAY) return nvt_operator(t, op, a, v);
+  if (op == NV_OPR_AND || op == NV_OPR_OR) return v[1]; /* the first didn't decide */
+  if (op >= NV_OPR_EQ && op <= NV_OPR_GE) return nvt_static_compare(t, op, v[0], v[1], n->pos);
+  return nvt_static_binary(t, op, v[0], v[1], n->pos);
+}
+
+/* ---- calls ---- */
+
+static bool all_static(const nvt_val *v, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (!nvt_is_static(v[i])) return false;
+  return true;
+}
+
+static nvt_val call_op(nvt *t, nv_ast a, nv_op op, const nvt_val *v) {
+  nvt_opcall call = {.op = op, .pos = nvt_at(t, a)->pos, .root = nvt_top(t)->root == a};
+  return nvt_sort_args(t, a, v, &call) ? nvt_apply_op(t, &call) : nvt_poison();
+}
+
+static void unknown_function(nvt *t, const nv_ast_node *n) {
+  uint32_t k = 0;
+  const bool user = !(n->flags & NV_CALL_OP), builtin = !(n->flags & NV_CALL_FUNCTION);
+  const char **known = NV_NEW_N(t->c, const char *, (size_t)t->s->nfunctions + NV_NOPS);
+  if (t->c->errors < NV_MAX_ERRORS) {
+    for (uint32_t i = 0; i < t->s->nfunctions; i++)
+      if (t->s->functions[i].builtin ? builtin : user) known[k++] = nv_text(t->c, t->s->functions[i].name);
+    for (int op = NV_OP_CONST + 1; builtin && op < NV_NOPS; op++) known[k++] = nv_ops[op].name;
+  }
+  nvt_error(t, n->pos, "unknown %s %s%s", builtin ? user ? "function" : "op" : "function of the document",
+            nv_text(t->c, n->text), nvt_suggest(t, n->text, false, known, k));
+}
+
+/* An op without a row: refused with what is known about its operands. */
+static void refuse_call(nvt *t, const nv_ast_node *n, const nvt_val *v) {
+  nvt_arg in[2];
+  const uint32_t k = n->count < 2 ? n->count : 2;
+  nv_ast at = n->first;
+  for (uint32_t i = 0; i < k; i++, at = nvt_at(t, at)->next)
+    in[i] = (nvt_arg){v[i], at, nvt_at(t, at)->pos, true};
+  nvt_refuse_op(t, nv_text(t->c, n->text), n->pos, in, k);
+}
+
+/* The arguments' values are the topmost n; leaves the result in their place, at once or when the callee returns. */
+static void call(nvt *t, nv_ast a, const nvt_val *v, uint32_t n) {
+  const nv_ast_node *node = nvt_at(t, a);
+  const nvt_slot *s = nvt_slot_of(t, node->text);
+  const nv_function *here = nvt_top(t)->fn;
+  const char *text = nv_text(t->c, node->text);
+  const bool functions = !(node->flags & NV_CALL_OP), builtins = !(node->flags & NV_CALL_FUNCTION);
+  const nv_op op = builtins ? nvt_op_of(t, node->text) : NV_NOPS;
+  const uint32_t builtin = s->builtin;
+  const bool known = builtins && (op != NV_NOPS || builtin != NV_NONE || nvt_is_static_function(text));
+  nvt_val r = nvt_poison();
+  if (functions && s->user != NV_NONE && !here->builtin && !(here == &t->s->functions[s->user] && known)) {
+    nvt_call(t, a, s->user, v);
+    return;
+  }
+  if (builtins && nvt_is_static_function(text) && (all_static(v, n) || op == NV_NOPS))
+    r = nvt_static_call(t, a, v);
+  else if (builtins && builtin != NV_NONE) {
+    nvt_call(t, a, builtin, v);
+    return;
+  } else if (op != NV_NOPS)
+    r = call_op(t, a, op, v);
+  else if (builtins && nvt_is_future_op(text))
+    refuse_call(t, node, v);
+  else
+    unknown_function(t, node);
+  t->nvals -= n;
+  nvt_push(t, r);
+}
+
+/* ---- one node ---- */
+
+void nvt_apply(nvt *t, nv_ast a) {
+  const nv_ast_node *n = nvt_at(t, a);
+  const uint32_t k = n->kind == NV_AST_COMPARE ? (n->count + 1) / 2 : n->count;
+  const nvt_val *v = t->vals + (t->nvals - k);
+  nvt_val r = nvt_poison();
+  switch ((nv_ast_kind)n->kind) {
+  case NV_AST_CALL: call(t, a, v, k); return;
+  case NV_AST_CAST: r = cast(t, a, NV_NONE, k ? v[0] : nvt_none()); break;
+  case NV_AST_UNARY:
+    r = v[0].kind == NVT_ARRAY ? nvt_operator(t, (nv_operator)n->op, a, v)
+                               : nvt_static_unary(t, (nv_operator)n->op, v[0], n->pos);
+    break;
+  case NV_AST_BINARY: r = binary(t, a, v); break;
+  case NV_AST_COMPARE: r = compare(t, a, v, k); break;
+  case NV_AST_FIELD: r = nvt_get_field(t, v[0], n); break;
+  case NV_AST_INDEX: r = index_of(t, a, v, k); break;
+  case NV_AST_SLICE: r = nvt_seq_make(t, NVT_SLICE, v, NULL, k); break;
+  case NV_AST_LIST: r = nvt_seq_make(t, NVT_LIST, v, NULL, k); break;
+  case NV_AST_TREE: {
+    nv_str *names = NV_NEW_N(t->c, nv_str, (size_t)k + 1);
+    uint32_t i = 0;
+    for (nv_ast f = n->first; f != NV_NONE; f = nvt_at(t, f)->next) names[i++] = nvt_at(t, f)->text;
+    r = nvt_seq_make(t, NVT_TREE, v, names, k);
+    break;
+  }
+  default: nv_bug(t->c, "expression of kind %d", n->kind);
+  }
+  t->nvals -= k;
+  nvt_push(t, r);
+}

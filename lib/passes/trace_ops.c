@@ -1,0 +1,534 @@
+/* trace_ops.c - tracing: one op on traced operands becomes nodes, weak values typed, conversions and broadcasts
+ * explicit (ops.md, "Promotion" and "Static values are weak"). */
+#include "trace.h"
+
+/* Ops of ops.md and language.md that have no row yet: known names, so no suggestion. */
+static const char *const future_ops[] = {"power",
+                                         "floor_divide",
+                                         "remainder",
+                                         "divmod",
+                                         "left_shift",
+                                         "right_shift",
+                                         "erfinv",
+                                         "round",
+                                         "conjugate",
+                                         "real",
+                                         "imag",
+                                         "view",
+                                         "depends",
+                                         "nan_to_num",
+                                         "var",
+                                         "std",
+                                         "argmax",
+                                         "argmin",
+                                         "matmul",
+                                         "take",
+                                         "take_along_axis",
+                                         "put_along_axis",
+                                         "gather",
+                                         "scatter",
+                                         "scatter_add",
+                                         "scatter_max",
+                                         "scatter_min",
+                                         "scatter_prod",
+                                         "slice",
+                                         "slice_update",
+                                         "dynamic_slice",
+                                         "dynamic_slice_update",
+                                         "concatenate",
+                                         "stack",
+                                         "split",
+                                         "pad",
+                                         "roll",
+                                         "flatten",
+                                         "unflatten",
+                                         "moveaxis",
+                                         "swapaxes",
+                                         "flip",
+                                         "repeat",
+                                         "tile",
+                                         "zeros",
+                                         "ones",
+                                         "full",
+                                         "zeros_like",
+                                         "ones_like",
+                                         "full_like",
+                                         "arange",
+                                         "linspace",
+                                         "eye",
+                                         "identity",
+                                         "tri",
+                                         "tril",
+                                         "triu",
+                                         "diag",
+                                         "diagonal",
+                                         "trace",
+                                         "cumsum",
+                                         "cumprod",
+                                         "cummax",
+                                         "cummin",
+                                         "logcumsumexp",
+                                         "sort",
+                                         "argsort",
+                                         "partition",
+                                         "argpartition",
+                                         "topk",
+                                         "softmax",
+                                         "logsumexp",
+                                         "log_softmax",
+                                         "layer_norm",
+                                         "rms_norm",
+                                         "conv1d",
+                                         "conv2d",
+                                         "conv3d",
+                                         "conv_general",
+                                         "attention",
+                                         "scaled_dot_product_attention",
+                                         "rope",
+                                         "median",
+                                         "outer",
+                                         "inner",
+                                         "tensordot",
+                                         "einsum",
+                                         "addmm",
+                                         "as_strided",
+                                         "random_bits",
+                                         "random_uniform",
+                                         "random_normal",
+                                         "random_bernoulli",
+                                         "random_categorical",
+                                         "isclose",
+                                         "allclose",
+                                         "array_equal",
+                                         "searchsorted",
+                                         "nonzero",
+                                         "unique",
+                                         "meshgrid",
+                                         "hypot",
+                                         "kron",
+                                         "number_of_elements"};
+
+bool nvt_is_future_op(const char *name) {
+  for (size_t i = 0; i < sizeof future_ops / sizeof *future_ops; i++)
+    if (!strcmp(future_ops[i], name)) return true;
+  return false;
+}
+
+nv_op nvt_op_of(nvt *t, nv_str name) {
+  nvt_slot *s = nvt_slot_of(t, name);
+  if (!s->looked_up) {
+    s->op = (uint16_t)nv_op_find(nv_text(t->c, name));
+    s->looked_up = true;
+  }
+  return (nv_op)s->op;
+}
+
+/* ---- nodes ---- */
+
+void nvt_origin(nvt *t, nv_pos pos, bool root) {
+  nvt_frame *f = nvt_top(t);
+  const uint32_t ordinal = root ? 0 : ++f->ordinal;
+  t->origin = nv_graph_origin(t->g, f->parent, f->fn->name, f->stmt, ordinal, pos);
+}
+
+bool nvt_check_shape(nvt *t, nv_shape s, nv_pos pos) {
+  const uint32_t rank = nv_shape_rank(t->c, s);
+  if (rank > NV_MAX_RANK) {
+    nvt_error(t, pos, "rank %u is over the limit of %d", rank, NV_MAX_RANK);
+    return false;
+  }
+  const nv_dim *dims = nv_shape_dims(t->c, s);
+  int64_t n = 1;
+  for (uint32_t i = 0; i < rank; i++) {
+    int64_t d = 0;
+    if (!nv_dim_is_const(t->c, dims[i], &d)) continue;
+    if (d > NVT_MAX_ELEMENTS || !nv_mul64(n, d, &n) || n > NVT_MAX_ELEMENTS) {
+      nvt_error(t, pos, "%s has more than 2^48 elements", nvt_show_shape(t, s));
+      return false;
+    }
+  }
+  return true;
+}
+
+static void check_built(nvt *t, nv_dtype d, nv_pos pos) {
+  if (!nv_is(d, NVT_BUILT)) nvt_refuse(t, pos, "%s", nv_dtype_name[d]);
+}
+
+nv_value nvt_emit(nvt *t, nv_op op, const nv_value *in, uint32_t n, nv_attr attr, nv_shape shape,
+                  nv_pos pos) {
+  nv_dtype dtype = NV_F32;
+  const char *why = "";
+  if (t->g->nnodes >= NVT_MAX_NODES) {
+    if (!t->stop) nvt_error(t, pos, "more than %lld nodes", (long long)NVT_MAX_NODES);
+    t->stop = true;
+    return NV_NONE;
+  }
+  if (!nv_infer(t->g, op, in, n, attr, &dtype, &shape, &why)) {
+    nvt_error(t, pos, "%s: %s", nv_ops[op].name, why);
+    return NV_NONE;
+  }
+  check_built(t, dtype, pos);
+  return nv_graph_add(t->g, op, in, n, attr, dtype, shape, t->origin);
+}
+
+static nv_value constant(nvt *t, nv_dtype d, uint64_t bits, nv_pos pos) {
+  check_built(t, d, pos);
+  return nv_graph_const(t->g, d, bits, t->origin);
+}
+
+nvt_val nvt_constant(nvt *t, nv_dtype d, uint64_t bits, nv_pos pos, bool root) {
+  nvt_origin(t, pos, root);
+  return nvt_array(constant(t, d, bits, pos));
+}
+
+nv_dtype nvt_alone_dtype(nvt_val v) {
+  switch (v.kind) {
+  case NVT_FLOAT: return NV_F32;
+  case NVT_IMAG: return NV_C64;
+  case NVT_BOOL: return NV_BOOL;
+  default: return nv_int_fits(NV_I32, v.u.i) ? NV_I32 : NV_I64;
+  }
+}
+
+nvt_val nvt_alone(nvt *t, nvt_val v, nv_pos pos) {
+  uint64_t bits;
+  const nv_dtype d = nvt_alone_dtype(v);
+  if (!nvt_weak_bits(t, v, d, pos, &bits)) return nvt_poison();
+  return nvt_constant(t, d, bits, pos, true);
+}
+
+/* ---- dtypes ---- */
+
+/* What operands [from, n) of a call promote to, weak ones taking the arrays' dtype where they can. */
+static bool group_dtype(nvt *t, const nvt_opcall *call, uint32_t from, nv_dtype *out) {
+  bool arrays = false, weak_float = false, weak_imag = false, weak_int = false;
+  nv_dtype d = NV_BOOL, alone = NV_BOOL;
+  for (uint32_t i = from; i < call->n; i++) {
+    const nvt_arg *a = &call->in[i];
+    if (!a->given) continue;
+    if (a->v.kind == NVT_ARRAY) {
+      const nv_dtype x = nv_dtype_of(t->g, a->v.u.v);
+      d = arrays ? nv_promote(d, x) : x;
+      arrays = true;
+      continue;
+    }
+    alone = nv_promote(alone, nvt_alone_dtype(a->v));
+    weak_float = weak_float || a->v.kind == NVT_FLOAT;
+    weak_imag = weak_imag || a->v.kind == NVT_IMAG;
+    weak_int = weak_int || a->v.kind == NVT_INT;
+  }
+  if (!arrays)
+    d = alone;
+  else if (weak_imag)
+    d = NV_C64;
+  else if (weak_float && !nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64)))
+    d = NV_F32;
+  else if (weak_int && d == NV_BOOL)
+    d = NV_I32;
+  for (uint32_t i = from; arrays && i < call->n; i++) {
+    const nvt_arg *a = &call->in[i];
+    if (!a->given || a->v.kind != NVT_INT || !nv_is(d, NV_BITS_INT) || nv_int_fits(d, a->v.u.i)) continue;
+    nvt_error(t, a->pos, "%lld is out of range for %s", (long long)a->v.u.i, nv_dtype_name[d]);
+    return false;
+  }
+  *out = d;
+  return true;
+}
+
+static nv_dtype sum_dtype(nv_dtype d) {
+  if (d == NV_BOOL || d == NV_I8 || d == NV_I16) return NV_I32;
+  return d == NV_U8 || d == NV_U16 ? NV_U32 : d;
+}
+
+/* The dtype that each operand must have: by the row's rule. */
+static bool operand_dtypes(nvt *t, const nvt_opcall *call, nv_dtype *want) {
+  const nv_op_info *row = &nv_ops[call->op];
+  const uint32_t from = row->dtype == NV_DT_SELECT ? 1 : 0;
+  nv_dtype d;
+  if (!group_dtype(t, call, from, &d)) return false;
+  switch (row->dtype) {
+  case NV_DT_FLOAT:
+  case NV_DT_PROMOTE_FLOAT:
+  case NV_DT_MEAN: d = nv_at_least_float(d); break;
+  case NV_DT_SUM: d = sum_dtype(d); break;
+  case NV_DT_LOGICAL: d = NV_BOOL; break;
+  case NV_DT_SAME:
+  case NV_DT_PROMOTE:
+  case NV_DT_COMPARE:
+  case NV_DT_SELECT:
+  case NV_DT_ATTR: break;
+  }
+  if (!nv_is(d, row->domain)) {
+    if (d == NV_C64)
+      nvt_refuse(t, call->pos, "%s of complex64", row->name);
+    else
+      nvt_error(t, call->pos, "%s has no %s form", row->name, nv_dtype_name[d]);
+    return false;
+  }
+  for (uint32_t i = 0; i < call->n; i++) want[i] = i < from ? NV_BOOL : d;
+  return true;
+}
+
+/* ---- shapes ---- */
+
+/* Common shape of two; false: reported. */
+static bool broadcast(nvt *t, nv_shape a, nv_shape b, nv_pos pos, nv_shape *out) {
+  const uint32_t ra = nv_shape_rank(t->c, a), rb = nv_shape_rank(t->c, b), rank = ra > rb ? ra : rb;
+  if (a == b || rb == 0) {
+    *out = a;
+    return true;
+  }
+  if (ra == 0) {
+    *out = b;
+    return true;
+  }
+  nv_dim dims[NV_MAX_RANK];
+  for (uint32_t i = 0; i < rank; i++) {
+    const nv_dim one = nv_dim_const(t->c, 1);
+    const nv_dim x = i + ra < rank ? one : nv_shape_dims(t->c, a)[i + ra - rank];
+    const nv_dim y = i + rb < rank ? one : nv_shape_dims(t->c, b)[i + rb - rank];
+    int64_t vx, vy;
+    if (x == y || y == one)
+      dims[i] = x;
+    else if (x == one)
+      dims[i] = y;
+    else if (nv_dim_is_const(t->c, x, &vx) && nv_dim_is_const(t->c, y, &vy)) {
+      nvt_error(t, pos, "shapes %s and %s don't broadcast", nvt_show_shape(t, a), nvt_show_shape(t, b));
+      return false;
+    } else
+      dims[i] = nv_dim_bcast(t->c, x, y);
+  }
+  *out = nv_shape_make(t->c, dims, rank);
+  return *out == a || *out == b || nvt_check_shape(t, *out, pos);
+}
+
+/* ---- an op ---- */
+
+/* The operand as a node of this dtype and shape; NV_NONE: reported. */
+static nv_value operand(nvt *t, const nvt_arg *a, nv_dtype want, bool shaped, nv_shape shape, nv_pos pos) {
+  nv_value v;
+  if (a->v.kind == NVT_ARRAY)
+    v = a->v.u.v;
+  else {
+    uint64_t bits;
+    if (!nvt_weak_bits(t, a->v, want, a->pos, &bits)) return NV_NONE;
+    v = constant(t, want, bits, a->pos);
+  }
+  if (nv_dtype_of(t->g, v) != want) {
+    const int64_t d = want;
+    v = nvt_emit(t, NV_OP_astype, &v, 1, nv_attr_make(t->c, &d, 1), nv_shape_at(t->g, v), pos);
+  }
+  if (v != NV_NONE && shaped && nv_shape_at(t->g, v) != shape)
+    v = nvt_emit(t, NV_OP_broadcast_to, &v, 1, NV_NO_ATTR, shape, pos);
+  return v;
+}
+
+static bool check_operands(nvt *t, nvt_opcall *call, bool *poison) {
+  *poison = false;
+  for (uint32_t i = 0; i < call->n; i++)
+    *poison = *poison || (call->in[i].given && nvt_is_poison(call->in[i].v));
+  for (uint32_t i = 0; i < NV_MAX_ATTRS; i++)
+    *poison = *poison || (call->attr[i].given && nvt_is_poison(call->attr[i].v));
+  if (*poison) return false;
+  for (uint32_t i = 0; i < call->n; i++) {
+    const nvt_arg *a = &call->in[i];
+    if (!a->given || a->v.kind == NVT_ARRAY || nvt_is_number(a->v)) continue;
+    nvt_error(t, a->pos, "%s takes arrays, not %s", nv_ops[call->op].name, nvt_show(t, a->v));
+    return false;
+  }
+  return true;
+}
+
+/* clip: minimum(maximum(x, min), max), with the bounds that are given. */
+static nvt_val clip(nvt *t, const nvt_opcall *call) {
+  nvt_val v = call->in[0].v;
+  if (!call->in[1].given && !call->in[2].given) {
+    nvt_error(t, call->pos, "clip needs min or max");
+    return nvt_poison();
+  }
+  for (uint32_t k = 1; k <= 2; k++) {
+    if (!call->in[k].given) continue;
+    nvt_opcall step = {.op = k == 1 ? NV_OP_maximum : NV_OP_minimum, .pos = call->pos, .n = 2};
+    step.root = call->root && (k == 2 || !call->in[2].given);
+    step.in[0] = (nvt_arg){v, call->in[0].ast, call->in[0].pos, true};
+    step.in[1] = call->in[k];
+    v = nvt_apply_op(t, &step);
+  }
+  return v;
+}
+
+static bool reduces_nothing(nvt *t, nv_shape in, nv_attr attr) {
+  const int64_t *v = nv_attr_list(t->c, attr);
+  for (uint32_t i = 1; i < nv_attr_count(t->c, attr); i++) {
+    int64_t size;
+    if (nv_dim_is_const(t->c, nv_shape_dims(t->c, in)[v[i]], &size) && size == 0) return true;
+  }
+  return false;
+}
+
+nvt_val nvt_apply_op(nvt *t, nvt_opcall *call) {
+  const nv_op_info *row = &nv_ops[call->op];
+  bool poison;
+  if (!check_operands(t, call, &poison)) return nvt_poison();
+  if (call->op == NV_OP_clip) return clip(t, call);
+  nv_dtype want[NV_MAX_OPERANDS];
+  if (!operand_dtypes(t, call, want)) return nvt_poison();
+
+  /* shapes first, so that nothing is made for an op that fails */
+  nv_shape shape = nv_shape_of_ints(t->c, NULL, 0);
+  const bool elementwise = row->shape == NV_SH_ELEM;
+  for (uint32_t i = 0; i < call->n; i++) {
+    if (!call->in[i].given || call->in[i].v.kind != NVT_ARRAY) continue;
+    const nv_shape s = nv_shape_at(t->g, call->in[i].v.u.v);
+    if (!elementwise)
+      shape = s;
+    else if (!broadcast(t, shape, s, call->pos, &shape))
+      return nvt_poison();
+  }
+  nvt_attrs attrs;
+  if (!nvt_read_attrs(t, call, shape, &attrs)) return nvt_poison();
+  if (row->shape == NV_SH_BROADCAST_TO) {
+    nv_shape both;
+    if (!broadcast(t, shape, attrs.shape, call->pos, &both)) return nvt_poison();
+    if (both != attrs.shape) {
+      nvt_error(t, call->attr[0].pos, "broadcast_to: %s doesn't broadcast to %s", nvt_show_shape(t, shape),
+                nvt_show_shape(t, attrs.shape));
+      return nvt_poison();
+    }
+  }
+  if (row->shape == NV_SH_REDUCE && row->dtype == NV_DT_SAME && reduces_nothing(t, shape, attrs.attr)) {
+    nvt_error(t, call->pos, "%s of nothing: %s", row->name, nvt_show_shape(t, shape));
+    return nvt_poison();
+  }
+
+  nvt_origin(t, call->pos, call->root);
+  nv_value in[NV_MAX_OPERANDS];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < call->n; i++) {
+    if (!call->in[i].given) continue;
+    in[n] = operand(t, &call->in[i], want[i], elementwise, shape, call->pos);
+    if (in[n++] == NV_NONE) return nvt_poison();
+  }
+  const nv_value v = nvt_emit(t, call->op, in, n, attrs.attr, attrs.shape, call->pos);
+  if (v == NV_NONE) return nvt_poison();
+  return nvt_array(v);
+}
+
+/* ---- operators ---- */
+
+static const char *const operator_ops[] = {[NV_OPR_OR] = "logical_or",
+                                           [NV_OPR_AND] = "logical_and",
+                                           [NV_OPR_NOT] = "logical_not",
+                                           [NV_OPR_EQ] = "equal",
+                                           [NV_OPR_NE] = "not_equal",
+                                           [NV_OPR_LT] = "less",
+                                           [NV_OPR_LE] = "less_equal",
+                                           [NV_OPR_GT] = "greater",
+                                           [NV_OPR_GE] = "greater_equal",
+                                           [NV_OPR_BOR] = "bitwise_or",
+                                           [NV_OPR_BXOR] = "bitwise_xor",
+                                           [NV_OPR_BAND] = "bitwise_and",
+                                           [NV_OPR_SHL] = "left_shift",
+                                           [NV_OPR_SHR] = "right_shift",
+                                           [NV_OPR_ADD] = "add",
+                                           [NV_OPR_SUB] = "subtract",
+                                           [NV_OPR_MUL] = "multiply",
+                                           [NV_OPR_DIV] = "divide",
+                                           [NV_OPR_FLOORDIV] = "floor_divide",
+                                           [NV_OPR_MOD] = "remainder",
+                                           [NV_OPR_MATMUL] = "matmul",
+                                           [NV_OPR_NEG] = "negative",
+                                           [NV_OPR_POS] = NULL,
+                                           [NV_OPR_INVERT] = "bitwise_invert",
+                                           [NV_OPR_POW] = "power"};
+
+/* matmul has no row yet; what is wrong with its operands is said all the same. */
+static void refuse_matmul(nvt *t, nv_pos pos, const nvt_arg *a, const nvt_arg *b) {
+  if (a->v.kind != NVT_ARRAY || b->v.kind != NVT_ARRAY) {
+    nvt_error(t, pos, "matmul takes arrays, not %s and %s", nvt_show(t, a->v), nvt_show(t, b->v));
+    return;
+  }
+  const nv_dtype d = nv_promote(nv_dtype_of(t->g, a->v.u.v), nv_dtype_of(t->g, b->v.u.v));
+  const nv_shape x = nv_shape_at(t->g, a->v.u.v), y = nv_shape_at(t->g, b->v.u.v);
+  const uint32_t rx = nv_shape_rank(t->c, x), ry = nv_shape_rank(t->c, y);
+  if (nv_is(d, NV_BITS_INT | NV_BIT(NV_BOOL))) {
+    nvt_error(t, pos, "matmul has no %s form", nv_dtype_name[d]);
+  } else if (rx == 0 || ry == 0) {
+    nvt_error(t, pos, "matmul takes arrays of rank 1 or more, not %s and %s", nvt_show(t, a->v),
+              nvt_show(t, b->v));
+  } else if (nv_shape_dims(t->c, x)[rx - 1] != nv_shape_dims(t->c, y)[ry == 1 ? 0 : ry - 2]) {
+    nv_buf text;
+    nv_buf_init(&text, t->c);
+    nv_put_dim(&text, nv_shape_dims(t->c, x)[rx - 1]);
+    nv_puts(&text, " and ");
+    nv_put_dim(&text, nv_shape_dims(t->c, y)[ry == 1 ? 0 : ry - 2]);
+    nvt_error(t, pos, "matmul: inner sizes %s differ in %s @ %s", nv_buf_text(&text), nvt_show_shape(t, x),
+              nvt_show_shape(t, y));
+  } else {
+    nvt_refuse(t, pos, "matmul");
+  }
+}
+
+void nvt_refuse_op(nvt *t, const char *name, nv_pos pos, const nvt_arg *in, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (nvt_is_poison(in[i].v)) return;
+  if (!strcmp(name, "matmul") && n == 2)
+    refuse_matmul(t, pos, &in[0], &in[1]);
+  else
+    nvt_refuse(t, pos, "%s", name);
+}
+
+/* x ** literal for 2, 1, 0.5, -0.5, -1: square, x, sqrt, rsqrt, reciprocal, on what x and the literal promote to.
+ * false: another exponent. */
+static bool literal_power(nvt *t, nvt_opcall *call, nvt_val *out) {
+  const nvt_arg e = call->in[1];
+  const nv_ast_kind kind = e.ast == NV_NONE ? NV_AST_NAME : (nv_ast_kind)nvt_at(t, e.ast)->kind;
+  if ((kind != NV_AST_INT && kind != NV_AST_FLOAT) || !nvt_is_number(e.v)) return false;
+  const double x = e.v.kind == NVT_FLOAT ? e.v.u.f : (double)e.v.u.i;
+  const nv_op op = x == 2      ? NV_OP_square
+                   : x == 0.5  ? NV_OP_sqrt
+                   : x == -0.5 ? NV_OP_rsqrt
+                   : x == -1   ? NV_OP_reciprocal
+                   : x == 1    ? NV_OP_astype
+                               : NV_NOPS;
+  nv_dtype d;
+  if (op == NV_NOPS) return false;
+  *out = nvt_poison();
+  if (!group_dtype(t, call, 0, &d)) return true;
+  nvt_opcall step = {.op = op, .pos = call->pos, .root = call->root, .n = 1};
+  step.in[0] = call->in[0];
+  if (nv_dtype_of(t->g, step.in[0].v.u.v) != d) {
+    nvt_opcall cast = {.op = NV_OP_astype, .pos = call->pos, .root = call->root && x == 1, .n = 1};
+    cast.in[0] = step.in[0];
+    cast.attr[0] = (nvt_arg){nvt_dtype(d), NV_NONE, call->pos, true};
+    step.in[0].v = nvt_apply_op(t, &cast);
+  }
+  *out = x == 1 ? step.in[0].v : nvt_apply_op(t, &step);
+  return true;
+}
+
+nvt_val nvt_operator(nvt *t, nv_operator op, nv_ast ast, const nvt_val *args) {
+  const nv_ast_node *n = nvt_at(t, ast);
+  nvt_opcall call = {.pos = n->pos, .root = nvt_top(t)->root == ast};
+  for (nv_ast a = n->first; a != NV_NONE; a = nvt_at(t, a)->next) {
+    if (nvt_at(t, a)->kind == NV_AST_OPERATOR) continue;
+    call.in[call.n] = (nvt_arg){args[call.n], a, nvt_at(t, a)->pos, true};
+    if (nvt_is_poison(args[call.n++])) return nvt_poison();
+  }
+  for (uint32_t i = 0; i < call.n; i++)
+    if (args[i].kind != NVT_ARRAY && !nvt_is_number(args[i])) {
+      if (call.n == 2)
+        nvt_error(t, n->pos, "'%s' has no form for %s and %s", nv_operator_text[op], nvt_show(t, args[0]),
+                  nvt_show(t, args[1]));
+      else
+        nvt_error(t, n->pos, "'%s' has no form for %s", nv_operator_text[op], nvt_show(t, args[0]));
+      return nvt_poison();
+    }
+  nvt_val v;
+  if (op == NV_OPR_POS) return args[0];
+  if (op == NV_OPR_POW && args[0].kind == NVT_ARRAY && literal_power(t, &call, &v)) return v;
+  call.op = nv_op_find(operator_ops[op]);
+  if (call.op != NV_NOPS) return nvt_apply_op(t, &call);
+  nvt_refuse_op(t, operator_ops[op], n->pos, call.in, call.n);
+  return nvt_poison();
+}

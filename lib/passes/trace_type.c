@@ -1,0 +1,472 @@
+/* trace_type.c - tracing: declared types; the inputs, sizes, dtypes and statics of an entry under one signature. */
+#include "trace.h"
+
+/* ---- types ---- */
+
+uint32_t nvt_class_bits(nv_class cls) {
+  switch (cls) {
+  case NV_CLASS_FLOAT: return NV_BITS_FLOAT;
+  case NV_CLASS_INT: return NV_BITS_INT;
+  case NV_CLASS_NUMBER: return NV_BITS_INT | NV_BITS_FLOAT | NV_BIT(NV_C64);
+  case NV_CLASS_ANY:
+  case NV_CLASS_NONE: break;
+  }
+  return NV_BITS_ALL;
+}
+
+const char *nvt_class_name(nv_class cls) {
+  static const char *const names[] = {"a dtype", "any", "float", "int", "number"};
+  return names[cls];
+}
+
+const char *nvt_show_type(nvt *t, const nv_type_node *n) {
+  nv_buf b;
+  nv_buf_init(&b, t->c);
+  if (n->kind != NV_TYPE_ARRAY)
+    return n->kind == NV_TYPE_LIST ? "a list" : n->kind == NV_TYPE_STATIC ? "a static" : "a tree";
+  nv_puts(&b, n->dtype >= 0            ? nv_dtype_name[n->dtype]
+              : n->variable != NV_NONE ? nv_text(t->c, n->variable)
+                                       : nvt_class_name(n->cls));
+  for (uint32_t i = 0; i < n->ndims; i++) {
+    const nv_type_dim *d = &t->s->type_dims[n->first_dim + i];
+    const nv_ast_node *e = d->kind == NV_DIM_EXPR && d->expr != NV_NONE ? nvt_at(t, d->expr) : NULL;
+    nv_puts(&b, i ? ", " : "[");
+    if (e)
+      nv_puts(&b, e->kind == NV_AST_INT || e->kind == NV_AST_NAME ? nv_text(t->c, e->text) : "(...)");
+    else
+      nv_puts(&b, d->kind == NV_DIM_ELLIPSIS ? "..." : "?");
+  }
+  if (n->ndims) nv_putc(&b, ']');
+  return nv_buf_text(&b);
+}
+
+nv_type nvt_named_type(nvt *t, nv_type type) {
+  for (uint32_t steps = 0; type != NV_NONE; steps++) {
+    const nv_type_node *n = &t->s->types[type];
+    if (n->kind != NV_TYPE_NAMED) return type;
+    const uint32_t k = nvt_slot_of(t, n->name)->type;
+    if (k == NV_NONE) {
+      const char **known = NV_NEW_N(t->c, const char *, (size_t)t->s->nnamed_types + NV_NDTYPES);
+      uint32_t m = 0;
+      for (uint32_t i = 0; i < NV_NDTYPES; i++) known[m++] = nv_dtype_name[i];
+      for (uint32_t i = 0; i < t->s->nnamed_types; i++) known[m++] = nv_text(t->c, t->s->named_types[i].name);
+      nvt_error(t, n->pos, "unknown type %s%s", nv_text(t->c, n->name),
+                nvt_suggest(t, n->name, false, known, m));
+      return NV_NONE;
+    }
+    if (steps > t->s->nnamed_types) {
+      nvt_error(t, n->pos, "type %s stands for itself", nv_text(t->c, n->name));
+      return NV_NONE;
+    }
+    type = t->s->named_types[k].type;
+  }
+  return type;
+}
+
+typedef struct named_field {
+  const char *text;
+  const nv_field *f;
+} named_field;
+
+static int by_text(const void *a, const void *b) {
+  return strcmp(((const named_field *)a)->text, ((const named_field *)b)->text);
+}
+
+uint32_t nvt_sorted_fields(nvt *t, const nv_type_node *n, const nv_field ***fields) {
+  named_field *order = NV_NEW_N(t->c, named_field, (size_t)n->nfields + 1);
+  *fields = NV_NEW_N(t->c, const nv_field *, (size_t)n->nfields + 1);
+  for (uint32_t i = 0; i < n->nfields; i++) {
+    const nv_field *f = &t->s->fields[n->first_field + i];
+    order[i] = (named_field){f->name == NV_NONE ? "" : nv_text(t->c, f->name), f};
+  }
+  if (n->nfields && order[0].f->name != NV_NONE) qsort(order, n->nfields, sizeof *order, by_text);
+  for (uint32_t i = 0; i < n->nfields; i++) (*fields)[i] = order[i].f;
+  return n->nfields;
+}
+
+/* ---- statics ---- */
+
+bool nvt_static_value(nvt *t, const nv_static *d, nvt_val v, nv_pos pos, nvt_val *out) {
+  static const char *const kinds[] = {"an int", "a float", "true or false", "a string", "a name of its list"};
+  *out = v;
+  switch (d->kind) {
+  case NV_STATIC_INT:
+    if (v.kind == NVT_INT) return true;
+    break;
+  case NV_STATIC_FLOAT:
+    if (v.kind == NVT_FLOAT) return true;
+    if (v.kind == NVT_INT) *out = nvt_float((double)v.u.i);
+    if (v.kind == NVT_INT) return true;
+    break;
+  case NV_STATIC_BOOL:
+    if (v.kind == NVT_BOOL) return true;
+    break;
+  case NV_STATIC_STRING:
+    if (v.kind == NVT_STRING) return true;
+    break;
+  case NV_STATIC_ENUM: {
+    if (v.kind != NVT_STRING) break;
+    const char **known = NV_NEW_N(t->c, const char *, (size_t)d->nchoices + 1);
+    for (uint32_t i = 0; i < d->nchoices; i++) {
+      if (d->choices[i] == v.u.s) return true;
+      known[i] = nv_text(t->c, d->choices[i]);
+    }
+    nvt_error(t, pos, "%s has no choice '%s'%s", nv_text(t->c, d->name), nv_text(t->c, v.u.s),
+              nvt_suggest(t, v.u.s, false, known, d->nchoices));
+    return false;
+  }
+  }
+  nvt_error(t, pos, "%s takes %s, not %s", nv_text(t->c, d->name), kinds[d->kind], nvt_show(t, v));
+  return false;
+}
+
+/* ---- the signature ---- */
+
+static const nv_binding *given(nvt *t, nv_str key) {
+  const uint32_t k = nvt_slot_of(t, key)->signature;
+  if (k == NV_NONE) return NULL;
+  t->signature_used[k] = true;
+  return &t->signature->bindings[k];
+}
+
+static bool is_open(const nvt *t, const nv_binding *b) {
+  if (b->value == NV_NONE) return false;
+  const nv_ast_node *n = nvt_at(t, b->value);
+  return n->kind == NV_AST_STRING && !strcmp(nv_text(t->c, n->text), "?");
+}
+
+/* What keeps an entry from being traced, collected so that one error lists it. */
+typedef struct lacking {
+  nv_buf open, unresolved;
+} lacking;
+
+static void lack(nv_buf *b, const char *text) {
+  const char *have = nv_buf_text(b);
+  const size_t n = strlen(text);
+  for (const char *p = have; (p = strstr(p, text)) != NULL; p += n) /* listed already? */
+    if ((p == have || p[-1] == ' ') && (p[n] == 0 || p[n] == ',')) return;
+  if (b->n < 400) nv_printf(b, "%s%s", b->n ? ", " : "", text);
+}
+
+static bool check_dim(nvt *t, const nv_dim_decl *d, int64_t v, nv_pos pos) {
+  const char *name = nv_text(t->c, d->name);
+  if (d->value >= 0 && v != d->value)
+    nvt_error(t, pos, "%s is %lld, not %lld", name, (long long)d->value, (long long)v);
+  else if (v < d->min)
+    nvt_error(t, pos, "%s is %lld, below its minimum %lld", name, (long long)v, (long long)d->min);
+  else if (v > d->max)
+    nvt_error(t, pos, "%s is %lld, above its maximum %lld", name, (long long)v, (long long)d->max);
+  else if (d->multiple_of > 1 && v % d->multiple_of)
+    nvt_error(t, pos, "%s is %lld, not a multiple of %lld", name, (long long)v, (long long)d->multiple_of);
+  else
+    return true;
+  return false;
+}
+
+bool nvt_check_dims(nvt *t, const nv_function *fn, nv_pos pos) {
+  for (uint32_t i = 0; i < fn->ndims; i++) {
+    const nvt_binding *b = nvt_find(t, fn->dims[i].name);
+    if (b && b->value.kind == NVT_INT && !check_dim(t, &fn->dims[i], b->value.u.i, pos)) return false;
+  }
+  return true;
+}
+
+/* Binds a size by name: from the signature, or as declared. false: open, or wrong. */
+static bool entry_dim(nvt *t, nv_str name, const nv_dim_decl *d, nv_pos pos, lacking *l) {
+  const nv_binding *b = given(t, name);
+  nvt_val v = nvt_poison();
+  if (b && !is_open(t, b)) {
+    v = b->value == NV_NONE ? nvt_poison() : nvt_literal(t, b->value);
+    pos = b->value_pos;
+    if (v.kind != NVT_INT || v.u.i < 0 || v.u.i > NVT_MAX_ELEMENTS) {
+      if (v.kind != NVT_POISON)
+        nvt_error(t, pos, "the size %s is an int from 0 to 2^48, not %s", nv_text(t->c, name),
+                  nvt_show(t, v));
+      v = nvt_poison();
+    } else if (d && !check_dim(t, d, v.u.i, pos)) {
+      v = nvt_poison();
+    }
+  } else if (!b && d && d->value >= 0) {
+    v = nvt_int(d->value);
+  } else {
+    lack(&l->open, nv_text(t->c, name));
+  }
+  nvt_bind(t, name, v, pos);
+  return v.kind == NVT_INT;
+}
+
+/* Size of one dim of an entry's type; -1: open or wrong. */
+static int64_t entry_size(nvt *t, const nv_type_dim *d, const char *path, lacking *l) {
+  if (d->kind == NV_DIM_OPEN) lack(&l->open, nv_format(t->c, "a size of %s", path));
+  if (d->kind == NV_DIM_ELLIPSIS) lack(&l->unresolved, nv_format(t->c, "the rank of %s", path));
+  if (d->kind != NV_DIM_EXPR || d->expr == NV_NONE) return -1;
+  /* names first: each either has a value or is asked of the signature */
+  nv_ast stack[NVT_MAX_NEST + 2];
+  uint32_t n = 0;
+  bool known = true;
+  stack[n++] = d->expr;
+  while (n) {
+    const nv_ast a = stack[--n];
+    const nv_ast_node *e = nvt_at(t, a);
+    if (e->kind == NV_AST_NAME) {
+      const nvt_binding *b = nvt_find(t, e->text);
+      if (!b)
+        known = entry_dim(t, e->text, NULL, e->pos, l) && known;
+      else if (b->value.kind == NVT_POISON)
+        known = false;
+    }
+    for (nv_ast c = e->first; c != NV_NONE && n < NVT_MAX_NEST; c = nvt_at(t, c)->next) stack[n++] = c;
+  }
+  if (!known) return -1;
+  const nvt_val v = nvt_eval_now(t, d->expr);
+  if (v.kind == NVT_INT && v.u.i >= 0 && v.u.i <= NVT_MAX_ELEMENTS) return v.u.i;
+  if (!nvt_is_poison(v)) nvt_error(t, d->pos, "a size is an int from 0 to 2^48, not %s", nvt_show(t, v));
+  return -1;
+}
+
+/* dtype of a leaf; -1: unresolved or wrong. */
+static int entry_dtype(nvt *t, const nv_type_node *n, const char *path, lacking *l) {
+  if (n->dtype >= 0) return n->dtype;
+  if (n->variable == NV_NONE) {
+    lack(&l->unresolved, nv_format(t->c, "the dtype of %s", path));
+    return -1;
+  }
+  const nvt_binding *b = nvt_find(t, n->variable);
+  if (!b) lack(&l->unresolved, nv_text(t->c, n->variable));
+  return b && b->value.kind == NVT_DTYPE ? (int)b->value.u.d : -1;
+}
+
+/* A leaf's own type in the signature must be one that the declared type allows. */
+static bool refines(nvt *t, const nv_type_node *declared, const nv_type_node *n, nv_pos pos) {
+  const nv_type_dim *first = declared->ndims ? &t->s->type_dims[declared->first_dim] : NULL;
+  const bool any_rank = first && first->kind == NV_DIM_ELLIPSIS;
+  if (n->kind != NV_TYPE_ARRAY || (declared->dtype >= 0 && n->dtype >= 0 && declared->dtype != n->dtype) ||
+      (n->dtype >= 0 && declared->cls != NV_CLASS_NONE &&
+       !nv_is((nv_dtype)n->dtype, nvt_class_bits(declared->cls))) ||
+      (any_rank ? n->ndims + 1 < declared->ndims : n->ndims != declared->ndims)) {
+    nvt_error(t, pos, "%s isn't a %s", nvt_show_type(t, n), nvt_show_type(t, declared));
+    return false;
+  }
+  return true;
+}
+
+/* What a leaf's own type in the signature says about the names in its declared type. */
+static bool settle(nvt *t, const nv_type_node *declared, nv_dtype dtype, const nv_dim *dims, uint32_t rank,
+                   nv_pos pos) {
+  if (declared->variable != NV_NONE) {
+    const nvt_binding *b = nvt_find(t, declared->variable);
+    if (!b)
+      nvt_bind(t, declared->variable, nvt_dtype(dtype), pos);
+    else if (b->value.kind == NVT_DTYPE && b->value.u.d != dtype) {
+      nvt_error(t, pos, "%s is %s, not %s", nv_text(t->c, declared->variable), nv_dtype_name[b->value.u.d],
+                nv_dtype_name[dtype]);
+      return false;
+    }
+  }
+  for (uint32_t i = 0; i < declared->ndims && i < rank; i++) {
+    const nv_type_dim *d = &t->s->type_dims[declared->first_dim + declared->ndims - 1 - i];
+    if (d->kind != NV_DIM_EXPR || d->expr == NV_NONE) continue;
+    const nv_ast_node *e = nvt_at(t, d->expr);
+    const int64_t size = nv_dim_value(t->c, dims[rank - 1 - i]);
+    if (e->kind == NV_AST_NAME && !nvt_find(t, e->text)) nvt_bind(t, e->text, nvt_int(size), pos);
+    const nvt_val v = nvt_eval_now(t, d->expr);
+    if (nvt_is_poison(v)) return false;
+    if (v.kind == NVT_INT && v.u.i == size) continue;
+    nvt_error(t, pos, "a size of %s is %s, not %lld", nvt_show_type(t, declared), nvt_show_number(t, v),
+              (long long)size);
+    return false;
+  }
+  return true;
+}
+
+static nvt_val entry_leaf(nvt *t, const nv_type_node *n, nv_str path, nv_pos pos, lacking *l) {
+  const char *text = nv_text(t->c, path);
+  const nv_binding *b = given(t, path);
+  const nv_type_node *declared = n;
+  if (b && b->type != NV_NONE) {
+    const nv_type type = nvt_named_type(t, b->type);
+    if (type == NV_NONE || !refines(t, declared, &t->s->types[type], b->value_pos)) return nvt_poison();
+    n = &t->s->types[type];
+  } else if (b) {
+    nvt_error(t, b->value_pos, "%s takes a type", text);
+  }
+  if (n->strides_any || declared->strides_any) nvt_refuse(t, n->pos, "strides");
+  const int dtype = entry_dtype(t, n, text, l);
+  nv_dim dims[NV_MAX_RANK];
+  bool known = dtype >= 0;
+  if (n->ndims > NV_MAX_RANK) {
+    nvt_error(t, n->pos, "rank %u is over the limit of %d", n->ndims, NV_MAX_RANK);
+    return nvt_poison();
+  }
+  for (uint32_t i = 0; i < n->ndims; i++) {
+    const int64_t size = entry_size(t, &t->s->type_dims[n->first_dim + i], text, l);
+    known = known && size >= 0;
+    dims[i] = known ? nv_dim_const(t->c, size) : 0;
+  }
+  if (!known || (n != declared && !settle(t, declared, (nv_dtype)dtype, dims, n->ndims, b->value_pos)))
+    return nvt_poison();
+  const nv_shape shape = nv_shape_make(t->c, dims, n->ndims);
+  if (!nvt_check_shape(t, shape, n->pos)) {
+    return nvt_poison();
+  }
+  if (t->g->ninputs >= NVT_MAX_PORTS) {
+    if (!t->stop) nvt_error(t, pos, "more than %d inputs and outputs", NVT_MAX_PORTS);
+    t->stop = true;
+    return nvt_poison();
+  }
+  if (!nv_is((nv_dtype)dtype, NVT_BUILT)) nvt_refuse(t, n->pos, "%s", nv_dtype_name[dtype]);
+  return nvt_array(nv_graph_input(t->g, path, (nv_dtype)dtype, shape, pos));
+}
+
+static nvt_val static_leaf(nvt *t, const nv_static *d, nv_str path, nv_pos pos) {
+  const nv_binding *b = given(t, path);
+  const nv_ast a = b ? b->value : d->default_;
+  nvt_val v = nvt_poison();
+  if (!b && a == NV_NONE) {
+    nvt_error(t, pos, "static %s has no value: the signature must give one", nv_text(t->c, path));
+  } else if (a != NV_NONE &&
+             !nvt_static_value(t, d, nvt_literal(t, a), b ? b->value_pos : nvt_at(t, a)->pos, &v)) {
+    v = nvt_poison();
+  }
+  return v;
+}
+
+/* ---- trees of inputs ---- */
+
+typedef struct level { /* one open tree or list */
+  const nv_type_node *n;
+  const nv_field **fields;
+  nv_type of;
+  uint32_t count, next, path, vals;
+} level;
+
+/* The value of an input of this type: inputs of the graph for its leaves, in order of their paths. */
+static nvt_val entry_input(nvt *t, const nv_param *p, lacking *l) {
+  nv_buf path;
+  nv_buf_init(&path, t->c);
+  nv_puts(&path, nv_text(t->c, p->name));
+  level levels[NVT_MAX_NEST];
+  uint32_t depth = 0;
+  const uint32_t base = t->nvals;
+  nv_type type = p->type;
+  nv_pos pos = p->pos;
+  for (;;) {
+    const nv_type found = t->stop ? NV_NONE : nvt_named_type(t, type);
+    const nv_type_node *n = found == NV_NONE ? NULL : &t->s->types[found];
+    const nv_str name = nv_intern(t->c, path.n ? path.p : "", path.n);
+    if (!n) {
+      nvt_push(t, nvt_poison());
+    } else if (n->kind == NV_TYPE_ARRAY) {
+      nvt_push(t, entry_leaf(t, n, name, pos, l));
+    } else if (n->kind == NV_TYPE_STATIC) {
+      nvt_push(t, static_leaf(t, &t->s->statics[n->static_], name, t->signature->pos));
+    } else if (n->kind == NV_TYPE_ENUM) {
+      nvt_refuse(t, n->pos, "enum nodes");
+      nvt_push(t, nvt_poison());
+    } else if (depth == NVT_MAX_NEST) {
+      nvt_error(t, n->pos, "types nest more than %d deep", NVT_MAX_NEST);
+      t->stop = true;
+      nvt_push(t, nvt_poison());
+    } else {
+      level *v = &levels[depth++];
+      *v = (level){.n = n, .of = n->of, .path = path.n, .vals = t->nvals};
+      if (n->kind == NV_TYPE_TREE)
+        v->count = nvt_sorted_fields(t, n, &v->fields);
+      else {
+        const nv_type_dim count = {NV_DIM_EXPR, n->count, n->pos};
+        const int64_t k = entry_size(t, &count, nv_text(t->c, name), l);
+        if (k > NVT_MAX_PORTS) nvt_error(t, n->pos, "more than %d inputs and outputs", NVT_MAX_PORTS);
+        v->count = k < 0 || k > NVT_MAX_PORTS ? 0 : (uint32_t)k;
+      }
+    }
+    /* on to the next leaf, closing what is complete */
+    while (depth && levels[depth - 1].next == levels[depth - 1].count) {
+      const level *v = &levels[--depth];
+      const bool tree = v->n->kind == NV_TYPE_TREE && v->count && v->fields[0]->name != NV_NONE;
+      nv_str *names = NV_NEW_N(t->c, nv_str, (size_t)v->count + 1);
+      for (uint32_t i = 0; tree && i < v->count; i++) names[i] = v->fields[i]->name;
+      const nvt_val made = nvt_seq_make(t, tree ? NVT_TREE : NVT_LIST, t->vals + v->vals, names, v->count);
+      t->nvals = v->vals;
+      nvt_push(t, made);
+    }
+    if (!depth) break;
+    level *v = &levels[depth - 1];
+    path.n = v->path;
+    if (v->n->kind == NV_TYPE_TREE) {
+      const nv_field *f = v->fields[v->next];
+      if (f->name == NV_NONE)
+        nv_printf(&path, "[%u]", v->next);
+      else
+        nv_printf(&path, ".%s", nv_text(t->c, f->name));
+      type = f->type;
+      pos = f->pos;
+    } else {
+      nv_printf(&path, "[%u]", v->next);
+      type = v->of;
+    }
+    v->next++;
+  }
+  const nvt_val v = t->vals[base];
+  t->nvals = base;
+  return v;
+}
+
+/* ---- the whole ---- */
+
+static void unused_keys(nvt *t, const nv_function *fn) {
+  for (uint32_t i = 0; i < t->signature->nbindings; i++) {
+    const nv_binding *b = &t->signature->bindings[i];
+    if (t->signature_used[i]) continue;
+    const char **known = NV_NEW_N(t->c, const char *, (size_t)t->nbindings + 1);
+    uint32_t k = 0;
+    for (uint32_t j = 0; j < t->nbindings; j++) known[k++] = nv_text(t->c, t->bindings[j].name);
+    nvt_error(t, b->pos, "%s is no size, static, dtype variable or input of %s%s", nv_text(t->c, b->key),
+              nv_text(t->c, fn->name), nvt_suggest(t, b->key, false, known, k));
+  }
+}
+
+void nvt_entry_inputs(nvt *t, const nv_function *fn) {
+  lacking l;
+  nv_buf_init(&l.open, t->c);
+  nv_buf_init(&l.unresolved, t->c);
+  for (uint32_t i = 0; i < t->signature->nbindings; i++)
+    nvt_slot_of(t, t->signature->bindings[i].key)->signature = i;
+  for (uint32_t i = 0; i < fn->ndims; i++)
+    if (fn->dims[i].value >= 0 || nvt_slot_of(t, fn->dims[i].name)->signature != NV_NONE)
+      entry_dim(t, fn->dims[i].name, &fn->dims[i], fn->dims[i].pos, &l);
+  for (uint32_t i = 0; i < fn->ndtypes; i++) {
+    const nv_dtype_decl *d = &fn->dtypes[i];
+    const nv_binding *b = given(t, d->name);
+    nvt_val v = b && b->value != NV_NONE ? nvt_literal(t, b->value) : nvt_poison();
+    if (v.kind == NVT_STRING) {
+      const int found = nv_dtype_find(nv_text(t->c, v.u.s), nv_text_len(t->c, v.u.s));
+      if (found >= 0) v = nvt_dtype((nv_dtype)found);
+    }
+    if (!b) continue;
+    if (v.kind != NVT_DTYPE || !nv_is(v.u.d, d->allowed)) {
+      if (v.kind != NVT_POISON)
+        nvt_error(t, b->value_pos, "%s doesn't allow %s", nv_text(t->c, d->name), nvt_show(t, v));
+      v = nvt_poison();
+    }
+    nvt_bind(t, d->name, v, d->pos);
+  }
+  for (uint32_t i = 0; i < fn->nstatics; i++) {
+    const nv_static *d = &fn->statics[i];
+    nvt_bind(t, d->name, static_leaf(t, d, d->name, t->signature->pos), d->pos);
+  }
+  for (uint32_t i = 0; i < fn->ninputs; i++) {
+    const nvt_val v = entry_input(t, &fn->inputs[i], &l);
+    if (nvt_find(t, fn->inputs[i].name)) {
+      nvt_error(t, fn->inputs[i].pos, "%s is declared twice", nv_text(t->c, fn->inputs[i].name));
+      continue;
+    }
+    nvt_bind(t, fn->inputs[i].name, v, fn->inputs[i].pos);
+  }
+  unused_keys(t, fn);
+  const nv_pos pos = t->signature->pos;
+  if (l.unresolved.n)
+    nvt_error(t, pos, "entry %s: the signature must fix %s", nv_text(t->c, t->entry->name),
+              nv_buf_text(&l.unresolved));
+  else if (l.open.n)
+    nvt_refuse(t, pos, "open sizes (%s); a signature fixes them", nv_buf_text(&l.open));
+}

@@ -1,0 +1,2 @@
+// simd.h - all of it is in metal_stdlib.
+#include <metal_stdlib>

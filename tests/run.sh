@@ -1,0 +1,46 @@
+#!/bin/sh
+# run.sh - everything that `make check` runs: one group after the other, each ending with "N passed, N failed"; the sum
+# stands on the last line. LONG=1 adds what takes long. run.sh [GROUP …] runs those groups only.
+cd "$(dirname "$0")/.." || exit 2
+BUILD=${BUILD:-build}
+export BUILD
+export PYTHONDONTWRITEBYTECODE=1
+passed=0
+failed=0
+only=$*
+log=$BUILD/check.log
+
+wanted() { [ -z "$only" ] || case " $only " in *" $1 "*) ;; *) return 1 ;; esac; }
+
+group() { # name, command...: its output is shown when it fails
+  name=$1
+  shift
+  wanted "$name" || return 0
+  start=$(date +%s)
+  "$@" > "$log" 2>&1
+  status=$?
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -1)
+  p=${line%% *}
+  f=${line#*, }
+  f=${f%% *}
+  if [ -z "$line" ]; then p=0 f=1; fi
+  [ "$status" != 0 ] && [ "$f" = 0 ] && f=1
+  passed=$((passed + p))
+  failed=$((failed + f))
+  [ "$f" = 0 ] || cat "$log"
+  echo "$name: $p passed, $f failed ($(($(date +%s) - start)) s)"
+}
+
+group unit sh tests/run_unit.sh
+group style sh tests/style.sh
+group cli sh tests/cli.sh
+group wrong python3 tests/run_wrong.py
+group bed sh tests/hostmetal/run_tests.sh
+group stub sh tests/stub/run_tests.sh
+group corpus python3 tests/run_corpus.py
+group examples python3 tests/run_examples.py
+group vectors python3 tests/run_vectors.py
+group random python3 tests/random/run.py
+group docs python3 tests/run_docs.py
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

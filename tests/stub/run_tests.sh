@@ -1,0 +1,125 @@
+#!/bin/sh
+# run_tests.sh - the stub on the test bed: the replay engine on a hand-written tape, then what nuvecc writes for two
+# specs. A line a group, then "N passed, N failed". Needs $BUILD/nuvecc and $BUILD/hostmetal (BUILD: default build).
+cd "$(dirname "$0")/../.." || exit 2
+BUILD=${BUILD:-build}
+root=$PWD
+case $BUILD in /*) build=$BUILD ;; *) build=$root/$BUILD ;; esac
+out=$build/stub
+stub=$root/tests/stub
+bed=$root/tests/hostmetal
+export HOSTMETAL_LIB=$build/hostmetal HOSTMETAL_TYPES=require HOSTMETAL_LABELS=require
+CLANG=clang-19
+command -v $CLANG > /dev/null || CLANG=clang
+WARN='-Wall -Wextra -pedantic -Wshadow -Wconversion -Werror'
+FRAMEWORKS='-lobjc -framework Metal -framework Foundation -framework CoreGraphics'
+passed=0
+failed=0
+
+group() { # name, command...: its output is shown when it fails
+  name=$1
+  shift
+  if sh "$stub/run_tests.sh" --run "$@" > "$out/log" 2>&1; then # a shell of its own, so that its set -e counts
+    passed=$((passed + 1))
+    echo "$name: ok"
+  else
+    failed=$((failed + 1))
+    echo "$name: FAILED"
+    cat "$out/log"
+  fi
+}
+all() { # run a command in each: compiler and C standard
+  for cc in gcc "$CLANG"; do for std in c99 c11; do "$@"; done; done
+}
+strict() { $cc -std=$std $WARN -O2 -I "$bed/objc" "$@"; }
+
+# ---- the engine on a hand-written tape ----
+engine() { strict -Wno-unused-function -c "$root/lib/emit/runtime/replay.c" -o engine.o; }
+hand_build() {
+  python3 -IS "$bed/mslc.py" "$stub/hand.metal" --lint
+  python3 -IS "$bed/mslc.py" "$stub/hand.metal" --count -o hand.metallib
+  HAND="$bed/bin/hostcc -D_POSIX_C_SOURCE=200809L -g -Wall -Wextra -Werror -I$bed/rt $stub/hand.c"
+  $HAND -std=c11 -pthread -o hand $FRAMEWORKS # every message checked
+  $HAND -std=c99 -pthread -o hand99 $FRAMEWORKS
+  echo leak:libhostmetal > lsan # the bed never frees an object, so that it can tell who uses a dead one; it counts them
+  $HAND -std=c99 -pthread -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -o hand_san $FRAMEWORKS
+  $HAND -std=c99 -pthread -O1 -fsanitize=thread -o hand_tsan $FRAMEWORKS
+}
+hand() { # group
+  ./hand "$1" hand.metallib
+  HOSTMETAL_TYPES=0 ./hand99 "$1" hand.metallib
+  export HOSTMETAL_TYPES=0 HOSTMETAL_NOSEGV=1 LSAN_OPTIONS=suppressions=lsan:print_suppressions=0
+  ./hand_san "$1" hand.metallib
+}
+
+hand_threads() { HOSTMETAL_TYPES=0 HOSTMETAL_NOSEGV=1 ./hand_tsan threads hand.metallib; }
+
+# ---- what nuvecc writes ----
+generate() {
+  for s in forms second; do
+    "$build/nuvecc" "$stub/$s.yaml" -o .
+    PATH="$bed/bin:$PATH" make -s -f $s.mk
+  done
+  mkdir -p again
+  "$build/nuvecc" "$stub/forms.yaml" -o again
+  for f in forms.c forms.h forms.metal; do cmp $f again/$f; done
+}
+portable() { for s in forms second; do strict -c $s.c -o $s.o; done; }
+portable_header() { printf '#include "forms.h"\n#include "second.h"\nint x;\n' > h.c && strict -c h.c -o h.o; }
+analyzed() { # as Xcode's Analyze would: no finding
+  for s in forms second; do "$CLANG" --analyze -std=c99 -I "$bed/objc" $s.c -o analyzed 2>&1; done | tee analyzed.txt
+  ! grep -q warning: analyzed.txt
+}
+symbols() { # nothing external but NAME_..., nothing that changes, no name of another's
+  for cc in gcc "$CLANG"; do
+    for s in forms second; do
+      $cc -std=c99 -O1 -I "$bed/objc" -c $s.c -o $s.o
+      if nm $s.o | grep -E ' [TDBRVWC] ' | grep -v " T ${s}_"; then return 1; fi
+      if nm $s.o | grep -E ' [bBC] '; then return 1; fi
+      size -A $s.o | awk '($1 == ".data" || $1 == ".bss") && $2 { print; bad = 1 } END { exit bad }'
+    done
+  done
+}
+app() {
+  for cc in gcc "$CLANG"; do
+    HOSTCC=$cc "$bed/bin/hostcc" -std=c99 $WARN "$stub/app.c" forms.c second.c -I. -o app99 $FRAMEWORKS
+    HOSTMETAL_TYPES=0 ./app99
+    HOSTCC=$cc "$bed/bin/hostcc" -std=c11 $WARN "$stub/app.c" forms.c second.c -I. -o app $FRAMEWORKS
+    ./app
+  done
+}
+cplusplus() {
+  for cxx in g++ clang++-19; do
+    command -v $cxx > /dev/null || continue
+    for std in c++11 c++20; do
+      $cxx -std=$std -Wall -Wextra -pedantic -Wshadow -Wconversion -Werror -I. -c "$stub/app.cc" -o app.o
+      HOSTCC=$cxx "$bed/bin/hostcc" app.o second.o -o app_cc $FRAMEWORKS
+      HOSTMETAL_TYPES=0 ./app_cc
+    done
+  done
+}
+
+if [ "$1" = --run ]; then
+  shift
+  set -e
+  cd "$out"
+  "$@"
+  exit
+fi
+rm -rf "$out"
+mkdir -p "$out"
+group 'engine compiles' all engine
+group 'hand-written tape builds' hand_build
+for g in values empty wrong buffers failures system metallibs shapes steady threads groups; do
+  group "engine: $g" hand $g
+done
+group 'engine: threads, as ThreadSanitizer sees them' hand_threads
+group 'two specs compile to the same bytes again' generate
+group 'generated C is free of warnings' all portable
+group 'generated headers are free of warnings' all portable_header
+group "clang's analyzer finds nothing" analyzed
+group 'symbols and data' symbols
+group 'two graphs in one program' app
+group 'C++' cplusplus
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
