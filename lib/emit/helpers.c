@@ -109,17 +109,20 @@ static void use(helpers *h, const char *name, size_t n) {
   use_op(h, op, (nv_dtype)d);
 }
 
+static bool is_letter(char ch) {
+  return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_';
+}
+
 /* Every word nv_… in text. */
 static void use_words(helpers *h, const char *text, const char *end) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-  for (const char *p = text; p < end;) {
-    if (!*p || !strchr(letters, *p)) {
+  for (const char *p = text; end - p > 3;) {
+    if (p[0] != 'n' || p[1] != 'v' || p[2] != '_' || (p > text && is_letter(p[-1]))) {
       p++;
       continue;
     }
     const char *word = p;
-    while (p < end && *p && strchr(letters, *p)) p++;
-    if (p - word > 3 && !memcmp(word, "nv_", 3)) use(h, word, (size_t)(p - word));
+    while (p < end && is_letter(*p)) p++;
+    use(h, word, (size_t)(p - word));
   }
 }
 

@@ -5,7 +5,7 @@
 
 enum { COMMENT_LINES = 4 }; /* of spec nodes over a kernel; more are counted */
 
-/* Items of a comment, separated by commas, wrapped; NULL ends it. */
+/* Items of a comment, separated by commas, wrapped, long ones cut. */
 typedef struct comment {
   nv_buf *b;
   uint32_t line, lines, items, left_out;
@@ -15,12 +15,16 @@ static void comment_begin(comment *w, nv_buf *b, const char *text) {
   *w = (comment){.b = b, .line = b->n};
   nv_printf(b, "// %s", text);
 }
-static void comment_item(comment *w, const char *text, size_t n) {
+static void comment_item(comment *w, const char *text, size_t all) {
+  enum { LONGEST_ITEM = 90 };
+  size_t n = all;
+  if (all > LONGEST_ITEM) /* cut between characters: bytes 10xxxxxx go on with the one before */
+    for (n = LONGEST_ITEM - 3; n && ((unsigned char)text[n] & 0xc0) == 0x80;) n--;
   if (w->left_out) {
     w->left_out++;
     return;
   }
-  const bool fits = w->b->n - w->line + 2 + n + 1 + (w->lines + 1 == COMMENT_LINES ? 20 : 0) <= NV_COLUMNS;
+  const bool fits = w->b->n - w->line + 2 + n + 4 + (w->lines + 1 == COMMENT_LINES ? 20 : 0) <= NV_COLUMNS;
   if (!fits && w->lines + 1 == COMMENT_LINES) {
     w->left_out = 1;
     return;
@@ -33,6 +37,7 @@ static void comment_item(comment *w, const char *text, size_t n) {
   }
   nv_putc(w->b, ' ');
   nv_put(w->b, text, n);
+  if (n < all) nv_puts(w->b, "...");
 }
 static void comment_end(comment *w) {
   if (!w->items) nv_puts(w->b, " an output that is a copy or a constant");

@@ -606,6 +606,32 @@ static void metal_files(void **state) {
   free(changed);
 }
 
+/* Node names of any length and with any characters stand in comments; no line gets long. */
+static void comments(void **state) {
+  (void)state;
+  nv_buf b = buffer();
+  nv_puts(&b, "nuvec: 1\nname: t\nfunctions:\n  t:\n    inputs: {x: 'float32[5]'}\n    nodes:\n");
+  char name[512] = "x";
+  for (int k = 0; k < 40; k++) {
+    char last[512];
+    strcpy(last, name);
+    char part[256] = "";
+    for (int n = 0; n < (k * 13) % 240; n += 6) strcat(part, n % 36 == 30 ? "\xc3\xbc\xc3\xbc\xc3\xbc" : "MatMul");
+    snprintf(name, sizeof name, "/enc/%d/%.230s\\", k, part);
+    if (k == 39) strcpy(name, "y");
+    nv_printf(&b, "      - {name: '%s', op: exp, inputs: ['%s']}\n", name, last);
+  }
+  nv_puts(&b, "    outputs: y\n");
+  const char *text = compile(nv_buf_text(&b), NUVECC_METAL);
+  for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+    const size_t n = strcspn(line, "\n");
+    if (n > NV_COLUMNS) fail_msg("%zu columns: %.*s", n, (int)n, line);
+    if (n) assert_true(line[n - 1] != '\\');
+  }
+  assert_non_null(strstr(text, "// Computes t.\"/enc/0/??\", t.\"/enc/1/MatMulMatMulMatMul??\","));
+  assert_non_null(strstr(text, " more\n"));
+}
+
 static json_t *parse(const char *text, const char *format) {
   json_error_t error;
   json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &error);
@@ -684,8 +710,8 @@ static void makefiles(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_unit)
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(literals),    TEST(identifiers), TEST(lines),    TEST(operations),
-                                     TEST(maps),        TEST(moves),       TEST(large),    TEST(reductions),
-                                     TEST(metal_files), TEST(reports),     TEST(makefiles)};
+  const struct CMUnitTest tests[] = {TEST(literals),    TEST(identifiers), TEST(lines),   TEST(operations),
+                                     TEST(maps),        TEST(moves),       TEST(large),   TEST(reductions),
+                                     TEST(metal_files), TEST(comments),    TEST(reports), TEST(makefiles)};
   return cmocka_run_group_tests_name("test_emit", tests, NULL, NULL);
 }
