@@ -15,44 +15,8 @@ static void know_names(nvt *t) {
   for (uint32_t i = s->nnamed_types; i-- > 0;) nvt_slot_of(t, s->named_types[i].name)->type = i;
 }
 
-static bool is_input(const nv_function *fn, nv_str name) {
-  for (uint32_t i = 0; i < fn->ninputs; i++)
-    if (fn->inputs[i].name == name) return true;
-  return false;
-}
-
-static void check_inputs(nvt *t, const nv_function *fn, const char *key, const nv_str *names,
-                         const nv_pos *pos, uint32_t n) {
-  const char **known = NV_NEW_N(t->c, const char *, (size_t)fn->ninputs + 1);
-  for (uint32_t i = 0; i < fn->ninputs; i++) known[i] = nv_text(t->c, fn->inputs[i].name);
-  for (uint32_t i = 0; i < n; i++)
-    if (!is_input(fn, names[i]))
-      nvt_error(t, pos[i], "%s: %s has no input %s%s", key, nv_text(t->c, fn->name), nv_text(t->c, names[i]),
-                nvt_suggest(t, names[i], false, known, fn->ninputs));
-}
-
-/* On style mut every state leaf has an output of its name, which is its next value. */
-static void check_state(nvt *t, const nv_function *fn) {
+static void check_entry(nvt *t) {
   const nv_entry *e = t->entry;
-  for (uint32_t i = 0; i < e->nstate; i++) {
-    bool found = false;
-    if (!is_input(fn, e->state[i])) continue;
-    for (nv_ast o = fn->outputs_kind == NV_OUT_MAP && fn->outputs != NV_NONE ? nvt_at(t, fn->outputs)->first
-                                                                             : NV_NONE;
-         o != NV_NONE && !found; o = nvt_at(t, o)->next)
-      found = nvt_at(t, o)->text == e->state[i];
-    if (!found)
-      nvt_error(t, e->state_pos[i], "state %s has no output of its name, which would be its next value",
-                nv_text(t->c, e->state[i]));
-  }
-}
-
-static void check_entry(nvt *t, const nv_function *fn) {
-  const nv_entry *e = t->entry;
-  check_inputs(t, fn, "state", e->state, e->state_pos, e->nstate);
-  check_inputs(t, fn, "donate", e->donate, e->donate_pos, e->ndonate);
-  check_inputs(t, fn, "bind", e->bind, e->bind_pos, e->nbind);
-  check_state(t, fn);
   if (e->style == NV_STYLE_MUT) nvt_refuse(t, e->pos, "style mut");
   if (e->shapeless)
     nvt_refuse(t, e->pos, "shapeless");
@@ -74,22 +38,14 @@ nv_graph *nv_trace(nv_spec *s, const nv_entry *e, uint32_t signature) {
   t->g = nv_graph_new(c, e->name);
   know_names(t);
   const uint32_t k = nvt_slot_of(t, e->function)->user;
-  if (k == NV_NONE) {
-    const char **known = NV_NEW_N(c, const char *, (size_t)s->nfunctions + 1);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->nfunctions; i++)
-      if (!s->functions[i].builtin) known[n++] = nv_text(c, s->functions[i].name);
-    nvt_error(t, e->function_pos, "unknown function %s%s", nv_text(c, e->function),
-              nvt_suggest(t, e->function, false, known, n));
-    return NULL;
-  }
+  if (k == NV_NONE) nv_bug(c, "an entry of the unknown function '%s'", nv_text(c, e->function));
   const nv_function *fn = &s->functions[k];
   for (uint32_t i = 0; i < s->nfunctions; i++)
     if (!s->functions[i].builtin && !s->functions[i].checked) {
       s->functions[i].checked = true;
       nvt_warn_unused(t, &s->functions[i]);
     }
-  check_entry(t, fn);
+  check_entry(t);
 
   t->frames[t->nframes++] = (nvt_frame){.fn = fn, .parent = NV_NONE, .root = NV_NONE};
   nvt_scope_push(t);

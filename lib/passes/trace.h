@@ -213,6 +213,7 @@ typedef struct nvt_opcall {
 
 nv_op nvt_op_of(nvt *t, nv_str name); /* NV_NOPS: none */
 bool nvt_is_future_op(const char *name);
+uint32_t nvt_future_ops(const char *const **names); /* their number */
 /* An op without a row yet, on these operands. */
 void nvt_refuse_op(nvt *t, const char *name, nv_pos pos, const nvt_arg *in, uint32_t n);
 nvt_val nvt_apply_op(nvt *t, nvt_opcall *call);
@@ -257,6 +258,12 @@ bool nvt_static_value(nvt *t, const nv_static *d, nvt_val v, nv_pos pos, nvt_val
 uint32_t nvt_class_bits(nv_class cls);
 const char *nvt_class_name(nv_class cls);
 const char *nvt_show_type(nvt *t, const nv_type_node *n);
+
+/* ---- trace_hint.c: what people who know NumPy, MLX or PyTorch may have meant ---- */
+const char *nvt_meant_function(const char *name);  /* "concatenate" for "cat"; NULL: nothing is known */
+const char *nvt_meant_attribute(const char *name); /* "axis" for "dim"; NULL */
+const char *nvt_meant_name(nvt *t, const char *name); /* "; write None" for "newaxis"; "" */
+const char *nvt_meant_field(nvt *t, nv_str field); /* of an array: "; write transpose(x)" for "T", or what it has */
 
 /* ---- trace_stmt.c ---- */
 void nvt_run(nvt *t, uint32_t mark); /* until the work above mark is done */

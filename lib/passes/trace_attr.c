@@ -39,11 +39,13 @@ static nvt_arg *by_keyword(nvt *t, nv_str key, nvt_opcall *call, uint32_t most, 
 }
 
 static void unknown_keyword(nvt *t, const nvt_opcall *call, nv_str key, nv_pos pos, uint32_t nattrs) {
-  const char *known[NV_MAX_ATTRS + 1];
+  const char *known[NV_MAX_ATTRS + 1], *meant = nvt_meant_attribute(nv_text(t->c, key));
   for (uint32_t k = 0; k < nattrs; k++) known[k] = nv_ops[call->op].attrs[k].name;
   const char *hint = nvt_suggest(t, key, false, known, nattrs);
-  if (!*hint && nattrs == 1) hint = nv_format(t->c, "; it has %s", known[0]);
-  nvt_error(t, pos, "%s has no attribute %s%s", nv_ops[call->op].name, nv_text(t->c, key), hint);
+  for (uint32_t k = 0; meant && k < nattrs; k++)
+    if (!strcmp(meant, known[k])) hint = nv_format(t->c, "; did you mean '%s'?", meant);
+  if (!*hint && nattrs == 1) hint = nv_format(t->c, "; it has '%s'", known[0]);
+  nvt_error(t, pos, "%s has no attribute '%s'%s", nv_ops[call->op].name, nv_text(t->c, key), hint);
 }
 
 bool nvt_sort_args(nvt *t, nv_ast ast, const nvt_val *args, nvt_opcall *call) {
@@ -61,7 +63,7 @@ bool nvt_sort_args(nvt *t, nv_ast ast, const nvt_val *args, nvt_opcall *call) {
         return false;
       }
       if (into->given) {
-        nvt_error(t, n->pos, "%s: %s is given twice", row->name, nv_text(t->c, n->text));
+        nvt_error(t, n->pos, "%s: '%s' is given twice", row->name, nv_text(t->c, n->text));
         return false;
       }
       const nv_ast value = n->first == NV_NONE ? a : n->first;
@@ -69,11 +71,13 @@ bool nvt_sort_args(nvt *t, nv_ast ast, const nvt_val *args, nvt_opcall *call) {
       continue;
     }
     if (k >= most + nattrs) {
+      const nv_attr_kind last = nattrs ? (nv_attr_kind)row->attrs[0].kind : NV_AT_END;
+      const bool list = (last == NV_AT_SHAPE || last == NV_AT_PERM || last == NV_AT_AXES) && args[k].kind == NVT_INT;
       nvt_error(
-          t, n->pos, "%s takes %s, got %u", row->name,
+          t, n->pos, "%s takes %s, got %u%s", row->name,
           nattrs ? nv_format(t->c, "%s and %s", counted(t, most, "operand"), counted(t, nattrs, "attribute"))
                  : counted(t, most, "operand"),
-          nvt_at(t, ast)->count);
+          nvt_at(t, ast)->count, list ? nv_format(t->c, "; %s is one list: [...]", row->attrs[0].name) : "");
       return false;
     }
     into = k < most ? &call->in[k] : &call->attr[k - most];
@@ -226,7 +230,7 @@ static bool dtype_of(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *
   const char *text = nv_text(t->c, a->v.u.s);
   *out = nv_dtype_find(text, strlen(text));
   if (*out >= 0) return true;
-  nvt_error(t, a->pos, "unknown dtype %s%s", text,
+  nvt_error(t, a->pos, "unknown dtype '%s'%s", text,
             nvt_suggest(t, a->v.u.s, false, nv_dtype_name, NV_NDTYPES));
   return false;
 }

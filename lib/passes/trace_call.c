@@ -22,7 +22,7 @@ typedef struct matcher {
 } matcher;
 
 static const char *called(const matcher *m) {
-  return nv_format(m->t->c, "%s: %s", nv_text(m->t->c, m->fn->name), nv_text(m->t->c, m->param));
+  return nv_format(m->t->c, "'%s': input '%s'", nv_text(m->t->c, m->fn->name), nv_text(m->t->c, m->param));
 }
 
 static const char *show_dim(nvt *t, nv_dim d) {
@@ -43,18 +43,15 @@ static bool match_variable(matcher *m, const nv_type_node *n, nv_dtype got) {
   nvt_binding *b = nvt_find(t, n->variable);
   if (b && b->value.kind == NVT_DTYPE) {
     if (b->value.u.d == got) return true;
-    CALLER_ERROR(t, m->pos, "%s is %s, but %s is %s in %s", called(m), nv_dtype_name[got],
+    CALLER_ERROR(t, m->pos, "%s is %s, but '%s' is %s in %s", called(m), nv_dtype_name[got],
                  nv_text(t->c, n->variable), nv_dtype_name[b->value.u.d],
-                 b->by == NV_NONE ? "the call" : nv_text(t->c, b->by));
+                 b->by == NV_NONE ? "the call" : nv_format(t->c, "'%s'", nv_text(t->c, b->by)));
     return false;
   }
   const nv_dtype_decl *d = declared_dtype(m->fn, n->variable);
-  if (!d) {
-    nvt_error(t, n->pos, "unknown dtype %s", nv_text(t->c, n->variable));
-    return false;
-  }
+  if (!d) nv_bug(t->c, "unknown dtype variable '%s'", nv_text(t->c, n->variable));
   if (!nv_is(got, d->allowed)) {
-    CALLER_ERROR(t, m->pos, "%s: %s doesn't allow %s", called(m), nv_text(t->c, n->variable),
+    CALLER_ERROR(t, m->pos, "%s: '%s' doesn't allow %s", called(m), nv_text(t->c, n->variable),
                  nv_dtype_name[got]);
     return false;
   }
@@ -97,12 +94,12 @@ static bool match_dim(matcher *m, const nv_type_dim *d, nv_dim actual) {
   if (b->value.kind == NVT_INT && b->value.u.i == size) return true;
   const char *name = nv_text(t->c, e->text);
   if (b->value.kind != NVT_INT)
-    CALLER_ERROR(t, m->pos, "%s: %s isn't a size", called(m), name);
+    CALLER_ERROR(t, m->pos, "%s: '%s' isn't a size", called(m), name);
   else if (b->by != NV_NONE)
-    CALLER_ERROR(t, m->pos, "%s: %s is %lld in %s, but %lld in %s", nv_text(t->c, m->fn->name), name,
+    CALLER_ERROR(t, m->pos, "'%s': size '%s' is %lld in '%s', but %lld in '%s'", nv_text(t->c, m->fn->name), name,
                  (long long)b->value.u.i, nv_text(t->c, b->by), (long long)size, nv_text(t->c, m->param));
   else
-    CALLER_ERROR(t, m->pos, "%s: %s is %lld, but %lld in %s", nv_text(t->c, m->fn->name), name,
+    CALLER_ERROR(t, m->pos, "'%s': size '%s' is %lld, but %lld in '%s'", nv_text(t->c, m->fn->name), name,
                  (long long)b->value.u.i, (long long)size, nv_text(t->c, m->param));
   return false;
 }
@@ -186,9 +183,9 @@ static bool same_fields(matcher *m, const nv_field *const *fields, uint32_t n, c
     const char *got = i < s->n ? nv_text(t->c, s->names[i]) : NULL;
     if (want && got && !strcmp(want, got)) continue;
     if (!got || (want && strcmp(want, got) < 0))
-      CALLER_ERROR(t, m->pos, "%s needs a field %s", called(m), want);
+      CALLER_ERROR(t, m->pos, "%s needs a field '%s'", called(m), want);
     else
-      CALLER_ERROR(t, m->pos, "%s has no field %s", called(m), got);
+      CALLER_ERROR(t, m->pos, "%s has no field '%s'", called(m), got);
     return false;
   }
   return true;
@@ -259,9 +256,21 @@ static bool match(matcher *m, nv_type type, nvt_val *value, bool weak) {
   return good;
 }
 
+static uint32_t input_by_name(const nv_function *fn, nv_str name) {
+  for (uint32_t i = 0; i < fn->ninputs; i++)
+    if (fn->inputs[i].name == name) return i;
+  return NV_NONE;
+}
+
+/* Behind an error that was reported since there were so many diagnostics: where the callee's part is declared. */
+static void note_declared(nvt *t, const nv_function *fn, uint32_t diags, nv_pos pos, const char *what, nv_str name) {
+  if (t->c->ndiags > diags && !fn->builtin) nv_note(t->c, pos, "%s '%s' is declared here", what, nv_text(t->c, name));
+}
+
 /* Binds the parameters; false: reported. */
 static bool match_all(nvt *t, const nv_function *fn, nvt_arg *args) {
   matcher m = {.t = t, .fn = fn};
+  const uint32_t diags = t->c->ndiags;
   bool good = true;
   for (uint32_t i = 0; i < fn->ndims; i++)
     if (fn->dims[i].value >= 0) nvt_bind(t, fn->dims[i].name, nvt_int(fn->dims[i].value), fn->dims[i].pos);
@@ -270,6 +279,7 @@ static bool match_all(nvt *t, const nv_function *fn, nvt_arg *args) {
       m.param = fn->inputs[i].name;
       m.pos = args[i].pos;
       good = match(&m, fn->inputs[i].type, &args[i].v, round == 1);
+      if (!good) note_declared(t, fn, diags, fn->inputs[i].pos, "input", m.param);
     }
   for (uint32_t i = 0; i < m.nsizes && good; i++) {
     const nvt_val v = nvt_eval_now(t, m.sizes[i].expr);
@@ -280,27 +290,18 @@ static bool match_all(nvt *t, const nv_function *fn, nvt_arg *args) {
     else if (v.kind != NVT_INT || !nv_dim_is_const(t->c, m.sizes[i].actual, &size) || size != v.u.i) {
       CALLER_ERROR(t, m.sizes[i].pos, "%s: a size is %s, got %s", called(&m), nvt_show_number(t, v),
                    show_dim(t, m.sizes[i].actual));
+      note_declared(t, fn, diags, fn->inputs[input_by_name(fn, m.param)].pos, "input", m.param);
       good = false;
     }
   }
   nv_drop(t->c, m.sizes);
   for (uint32_t i = 0; i < fn->ninputs && good; i++) {
-    if (nvt_find(t, fn->inputs[i].name)) {
-      nvt_error(t, fn->inputs[i].pos, "%s is declared twice", nv_text(t->c, fn->inputs[i].name));
-      good = false;
-    }
     nvt_bind(t, fn->inputs[i].name, args[i].v, fn->inputs[i].pos);
   }
   return good;
 }
 
 /* ---- the call ---- */
-
-static uint32_t input_by_name(const nv_function *fn, nv_str name) {
-  for (uint32_t i = 0; i < fn->ninputs; i++)
-    if (fn->inputs[i].name == name) return i;
-  return NV_NONE;
-}
 
 static uint32_t static_by_name(const nv_function *fn, nv_str name) {
   for (uint32_t i = 0; i < fn->nstatics; i++)
@@ -324,12 +325,12 @@ static bool sort(nvt *t, nv_ast ast, const nv_function *fn, const nvt_val *v, nv
         uint32_t m = 0;
         for (uint32_t j = 0; j < fn->ninputs; j++) known[m++] = nv_text(t->c, fn->inputs[j].name);
         for (uint32_t j = 0; j < fn->nstatics; j++) known[m++] = nv_text(t->c, fn->statics[j].name);
-        nvt_error(t, n->pos, "%s has no input or static %s%s", name, nv_text(t->c, n->text),
+        nvt_error(t, n->pos, "'%s' has no input or static '%s'%s", name, nv_text(t->c, n->text),
                   nvt_suggest(t, n->text, false, known, m));
         return false;
       }
       if (into->given) {
-        nvt_error(t, n->pos, "%s: %s is given twice", name, nv_text(t->c, n->text));
+        nvt_error(t, n->pos, "'%s': '%s' is given twice", name, nv_text(t->c, n->text));
         return false;
       }
       if (n->first != NV_NONE) value = n->first;
@@ -338,7 +339,7 @@ static bool sort(nvt *t, nv_ast ast, const nv_function *fn, const nvt_val *v, nv
     } else if (k == fn->ninputs && fn->nstatics == 1 && !statics[0].given) {
       into = &statics[0]; /* statics have no order; a single one needs none */
     } else {
-      nvt_error(t, n->pos, "%s takes %u input%s, got %u", name, fn->ninputs, fn->ninputs == 1 ? "" : "s",
+      nvt_error(t, n->pos, "'%s' takes %u input%s, got %u", name, fn->ninputs, fn->ninputs == 1 ? "" : "s",
                 nvt_at(t, ast)->count);
       return false;
     }
@@ -346,7 +347,7 @@ static bool sort(nvt *t, nv_ast ast, const nv_function *fn, const nvt_val *v, nv
   }
   for (uint32_t i = 0; i < fn->ninputs; i++)
     if (!in[i].given) {
-      nvt_error(t, nvt_at(t, ast)->pos, "%s needs %s", name, nv_text(t->c, fn->inputs[i].name));
+      nvt_error(t, nvt_at(t, ast)->pos, "'%s' needs its input '%s'", name, nv_text(t->c, fn->inputs[i].name));
       return false;
     }
   return true;
@@ -362,7 +363,7 @@ static bool bind_statics(nvt *t, const nv_function *fn, const nvt_arg *given, nv
       t->nframes++;
       if (!good) return false;
     } else if (d->default_ == NV_NONE) {
-      CALLER_ERROR(t, call, "%s needs the static %s", nv_text(t->c, fn->name), nv_text(t->c, d->name));
+      CALLER_ERROR(t, call, "'%s' needs its static '%s'", nv_text(t->c, fn->name), nv_text(t->c, d->name));
       return false;
     } else if (!nvt_static_value(t, d, nvt_literal(t, d->default_), nvt_at(t, d->default_)->pos, &v)) {
       return false;
@@ -382,7 +383,9 @@ void nvt_call(nvt *t, nv_ast ast, uint32_t function, const nvt_val *args) {
   NV_GROW(t->c, t->args, t->args_cap, places);
   memset(t->args, 0, places * sizeof *t->args);
   nvt_arg *in = t->args, *statics = t->args + fn->ninputs;
+  const uint32_t diags = t->c->ndiags;
   bool good = sort(t, ast, fn, args, in, statics);
+  if (!good) note_declared(t, fn, diags, fn->pos, "function", fn->name);
   for (uint32_t i = 0; i < count; i++) good = good && !nvt_is_poison(args[i]);
   t->nvals -= count;
   if (good && ++t->calls > NVT_MAX_NODES) {

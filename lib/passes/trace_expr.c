@@ -36,11 +36,13 @@ static nvt_val name(nvt *t, nv_ast a) {
     return document_constant(t, &t->s->constants[s->constant], n->pos, nvt_top(t)->root == a);
   const char *text = nv_text(t->c, n->text);
   if (t->c->errors < NV_MAX_ERRORS && bound_later(t, n->text))
-    nvt_error(t, n->pos, "%s is used before it is bound", text);
+    nvt_error(t, n->pos, "'%s' is used before it is bound", text);
   else if (s->user != NV_NONE || s->builtin != NV_NONE || nvt_op_of(t, n->text) != NV_NOPS)
-    nvt_error(t, n->pos, "%s is a function; it has to be called", text);
+    nvt_error(t, n->pos, "'%s' is a function: call it", text);
   else
-    nvt_error(t, n->pos, "unknown name '%s'%s", text, nvt_suggest(t, n->text, true, nv_dtype_name, NV_NDTYPES));
+    nvt_error(t, n->pos, "unknown name '%s'%s", text,
+              *nvt_meant_name(t, text) ? nvt_meant_name(t, text)
+                                       : nvt_suggest(t, n->text, true, nv_dtype_name, NV_NDTYPES));
   return nvt_poison();
 }
 
@@ -172,9 +174,15 @@ static const char *fields_text(nvt *t, const nvt_seq *s) {
   nv_buf b;
   nv_buf_init(&b, t->c);
   for (uint32_t i = 0; i < s->n && i < 12; i++)
-    nv_printf(&b, "%s%s", i ? ", " : "", nv_text(t->c, s->names[i]));
+    nv_printf(&b, "%s'%s'", i ? ", " : "", nv_text(t->c, s->names[i]));
   if (s->n > 12) nv_puts(&b, ", ...");
   return nv_buf_text(&b);
+}
+
+static const char *near_field(nvt *t, nv_str field, const nvt_seq *s) {
+  const char **known = NV_NEW_N(t->c, const char *, (size_t)s->n + 1);
+  for (uint32_t i = 0; i < s->n; i++) known[i] = nv_text(t->c, s->names[i]);
+  return nvt_suggest(t, field, false, known, s->n);
 }
 
 nvt_val nvt_get_field(nvt *t, nvt_val base, const nv_ast_node *n) {
@@ -186,20 +194,19 @@ nvt_val nvt_get_field(nvt *t, nvt_val base, const nv_ast_node *n) {
     if (!strcmp(field, "size")) return nvt_int(nv_shape_count(t->c, s));
     if (!strcmp(field, "ndim")) return nvt_int(nv_shape_rank(t->c, s));
     if (!strcmp(field, "dtype")) return nvt_dtype(nv_dtype_of(t->g, base.u.v));
-    nvt_error(t, n->pos, "%s has no field %s; an array has shape, size, ndim and dtype", nvt_show(t, base),
-              field);
+    nvt_error(t, n->pos, "%s has no field '%s'%s", nvt_show(t, base), field, nvt_meant_field(t, n->text));
     return nvt_poison();
   }
   if (base.kind != NVT_TREE) {
-    nvt_error(t, n->pos, "%s has no field %s", nvt_show(t, base), field);
+    nvt_error(t, n->pos, "%s has no field '%s'", nvt_show(t, base), field);
     return nvt_poison();
   }
   const uint32_t i = nvt_field(t, base.u.seq, n->text);
   if (i != NV_NONE) return base.u.seq->at[i];
   const nv_ast_node *b = n->first == NV_NONE ? NULL : nvt_at(t, n->first);
-  nvt_error(t, n->pos, "%s has no field %s; it has %s",
-            b && (b->kind == NV_AST_NAME || b->kind == NV_AST_FIELD) ? nv_text(t->c, b->text) : "the tree",
-            field, fields_text(t, base.u.seq));
+  nvt_error(t, n->pos, "%s has no field '%s', only %s%s",
+            b && (b->kind == NV_AST_NAME || b->kind == NV_AST_FIELD) ? nv_format(t->c, "'%s'", nv_text(t->c, b->text)) : "the tree",
+            field, fields_text(t, base.u.seq), near_field(t, n->text, base.u.seq));
   return nvt_poison();
 }
 
@@ -410,14 +417,18 @@ static nvt_val call_op(nvt *t, nv_ast a, nv_op op, const nvt_val *v) {
 static void unknown_function(nvt *t, const nv_ast_node *n) {
   uint32_t k = 0;
   const bool user = !(n->flags & NV_CALL_OP), builtin = !(n->flags & NV_CALL_FUNCTION);
-  const char **known = NV_NEW_N(t->c, const char *, (size_t)t->s->nfunctions + NV_NOPS);
+  const char *const *future;
+  const uint32_t nfuture = nvt_future_ops(&future);
+  const char **known = NV_NEW_N(t->c, const char *, (size_t)t->s->nfunctions + NV_NOPS + nfuture);
+  const char *text = nv_text(t->c, n->text), *meant = builtin ? nvt_meant_function(text) : NULL;
   if (t->c->errors < NV_MAX_ERRORS) {
     for (uint32_t i = 0; i < t->s->nfunctions; i++)
       if (t->s->functions[i].builtin ? builtin : user) known[k++] = nv_text(t->c, t->s->functions[i].name);
     for (int op = NV_OP_CONST + 1; builtin && op < NV_NOPS; op++) known[k++] = nv_ops[op].name;
+    for (uint32_t i = 0; builtin && i < nfuture; i++) known[k++] = future[i];
   }
-  nvt_error(t, n->pos, "unknown %s %s%s", builtin ? user ? "function" : "op" : "function of the document",
-            nv_text(t->c, n->text), nvt_suggest(t, n->text, false, known, k));
+  nvt_error(t, n->pos, "unknown %s '%s'%s", builtin ? user ? "function" : "op" : "function of the document", text,
+            meant ? nv_format(t->c, "; did you mean '%s'?", meant) : nvt_suggest(t, n->text, false, known, k));
 }
 
 /* An op without a row: refused with what is known about its operands. */

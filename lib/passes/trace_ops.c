@@ -114,6 +114,11 @@ bool nvt_is_future_op(const char *name) {
   return false;
 }
 
+uint32_t nvt_future_ops(const char *const **names) {
+  *names = future_ops;
+  return sizeof future_ops / sizeof *future_ops;
+}
+
 nv_op nvt_op_of(nvt *t, nv_str name) {
   nvt_slot *s = nvt_slot_of(t, name);
   if (!s->looked_up) {
@@ -240,6 +245,17 @@ static nv_dtype sum_dtype(nv_dtype d) {
   return d == NV_U8 || d == NV_U16 ? NV_U32 : d;
 }
 
+/* What is meant where a bitwise op or negative meets a dtype that it has no form for. */
+static const char *other_form(nv_op op, nv_dtype d) {
+  if (op == NV_OP_negative) return d == NV_BOOL ? "; 'not' inverts" : "";
+  if (nv_is(d, NV_BITS_FLOAT) && op == NV_OP_bitwise_xor) return "; a power is written **";
+  if (!nv_is(d, NV_BITS_FLOAT)) return "";
+  return op == NV_OP_bitwise_and      ? "; write 'and'"
+         : op == NV_OP_bitwise_or     ? "; write 'or'"
+         : op == NV_OP_bitwise_invert ? "; write 'not'"
+                                      : "";
+}
+
 /* The dtype that each operand must have: by the row's rule. */
 static bool operand_dtypes(nvt *t, const nvt_opcall *call, nv_dtype *want) {
   const nv_op_info *row = &nv_ops[call->op];
@@ -262,7 +278,8 @@ static bool operand_dtypes(nvt *t, const nvt_opcall *call, nv_dtype *want) {
     if (d == NV_C64)
       nvt_refuse(t, call->pos, "%s of complex64", row->name);
     else
-      nvt_error(t, call->pos, "%s has no %s form", row->name, nv_dtype_name[d]);
+      nvt_error(t, call->pos, "%s has no %s form%s", row->name, nv_dtype_name[d],
+                nvt_top(t)->fn->builtin ? "" : other_form(call->op, d));
     return false;
   }
   for (uint32_t i = 0; i < call->n; i++) want[i] = i < from ? NV_BOOL : d;

@@ -59,7 +59,7 @@ static void rebind_path(nvt *t, nv_ast a, nvt_val v, const nvt_val *indices, uin
   const nv_ast_node *root = nvt_at(t, target_root(t, a, links, &n));
   const nvt_binding *b = nvt_find(t, root->text);
   if (!b) {
-    nvt_error(t, root->pos, "unknown name %s%s", nv_text(t->c, root->text),
+    nvt_error(t, root->pos, "unknown name '%s'%s", nv_text(t->c, root->text),
               nvt_suggest(t, root->text, true, NULL, 0));
     return;
   }
@@ -109,12 +109,12 @@ static void bind_target(nvt *t, nv_ast a, nvt_val v) {
   if (!strcmp(text, "_")) return;
   const nvt_binding *b = nvt_find(t, n->text);
   if (b && nvt_in_block(t, b)) {
-    if (nvt_error(t, n->pos, "%s is bound already", text))
-      nv_note(t->c, nvt_place(t, b->pos), "%s is bound here", text);
+    if (nvt_error(t, n->pos, "'%s' is bound already", text))
+      nv_note(t->c, nvt_place(t, b->pos), "'%s' is bound here", text);
     return;
   }
   if (!b && nvt_slot_of(t, n->text)->constant != NV_NONE && !nvt_top(t)->fn->builtin) {
-    nvt_error(t, n->pos, "%s is a constant of the document", text);
+    nvt_error(t, n->pos, "'%s' is a constant of the document: choose another name", text);
     return;
   }
   nvt_bind(t, n->text, v, n->pos);
@@ -133,7 +133,7 @@ static void assign(nvt *t, const nv_stmt *s) {
   if (many && !fits && v.kind != NVT_POISON) {
     const nv_ast_node *e = nvt_at(t, s->expr);
     const nv_pos pos = nvt_at(t, s->first_target)->pos;
-    const char *who = e->kind == NV_AST_CALL ? nv_text(t->c, e->text) : "the value";
+    const char *who = e->kind == NV_AST_CALL ? nv_format(t->c, "'%s'", nv_text(t->c, e->text)) : "the value";
     if (v.kind == NVT_LIST)
       nvt_error(t, pos, "%u names, but %s gives %u values", s->ntargets, who, v.u.seq->n);
     else
@@ -221,7 +221,7 @@ static void start_for(nvt *t, const nv_stmt *s) {
   if (!good && !nvt_is_poison(v)) nvt_error(t, pos, "a for walks a list or a range, not %s", nvt_show(t, v));
   for (uint32_t i = 0; i < s->ncarry; i++)
     if (!nvt_find(t, s->carry[i])) {
-      nvt_error(t, s->pos, "%s is carried, but not bound before the loop", nv_text(t->c, s->carry[i]));
+      nvt_error(t, s->pos, "'%s' is carried, but not bound before the loop", nv_text(t->c, s->carry[i]));
       good = false;
     }
   if (good) t->iterations += v.u.seq->n;
@@ -354,7 +354,7 @@ static void output(nvt *t, nv_ast a, nv_str name) {
       path = numbered(t, "%s%u", "out", k);
     if (entry && !name) {
       if (nvt_slot_of(t, path)->output)
-        nvt_error(t, e->pos, "two outputs would be called %s", nv_text(t->c, path));
+        nvt_error(t, e->pos, "two outputs would be called '%s'", nv_text(t->c, path));
       nvt_slot_of(t, path)->output = true;
     }
     nvt_do_work(t, NVT_OUT, c, path, NULL);
@@ -397,7 +397,7 @@ static void output_leaf(nvt *t, nv_ast a, nv_str name) {
                                                               nv_text(t->c, s->names[i])));
         stack[n++] = (part){s->at[i], path};
       }
-      if (!s->n) nvt_error(t, pos, "output %s is empty", nv_text(t->c, p.name));
+      if (!s->n) nvt_error(t, pos, "output '%s' is empty", nv_text(t->c, p.name));
       continue;
     }
     if (nvt_is_number(p.v)) p.v = nvt_alone(t, p.v, pos);

@@ -45,19 +45,7 @@ nv_type nvt_named_type(nvt *t, nv_type type) {
     const nv_type_node *n = &t->s->types[type];
     if (n->kind != NV_TYPE_NAMED) return type;
     const uint32_t k = nvt_slot_of(t, n->name)->type;
-    if (k == NV_NONE) {
-      const char **known = NV_NEW_N(t->c, const char *, (size_t)t->s->nnamed_types + NV_NDTYPES);
-      uint32_t m = 0;
-      for (uint32_t i = 0; i < NV_NDTYPES; i++) known[m++] = nv_dtype_name[i];
-      for (uint32_t i = 0; i < t->s->nnamed_types; i++) known[m++] = nv_text(t->c, t->s->named_types[i].name);
-      nvt_error(t, n->pos, "unknown type %s%s", nv_text(t->c, n->name),
-                nvt_suggest(t, n->name, false, known, m));
-      return NV_NONE;
-    }
-    if (steps > t->s->nnamed_types) {
-      nvt_error(t, n->pos, "type %s stands for itself", nv_text(t->c, n->name));
-      return NV_NONE;
-    }
+    if (k == NV_NONE || steps > t->s->nnamed_types) nv_bug(t->c, "unknown type '%s'", nv_text(t->c, n->name));
     type = t->s->named_types[k].type;
   }
   return type;
@@ -111,12 +99,12 @@ bool nvt_static_value(nvt *t, const nv_static *d, nvt_val v, nv_pos pos, nvt_val
       if (d->choices[i] == v.u.s) return true;
       known[i] = nv_text(t->c, d->choices[i]);
     }
-    nvt_error(t, pos, "%s has no choice '%s'%s", nv_text(t->c, d->name), nv_text(t->c, v.u.s),
+    nvt_error(t, pos, "static '%s' has no choice '%s'%s", nv_text(t->c, d->name), nv_text(t->c, v.u.s),
               nvt_suggest(t, v.u.s, false, known, d->nchoices));
     return false;
   }
   }
-  nvt_error(t, pos, "%s takes %s, not %s", nv_text(t->c, d->name), kinds[d->kind], nvt_show(t, v));
+  nvt_error(t, pos, "static '%s' takes %s, not %s", nv_text(t->c, d->name), kinds[d->kind], nvt_show(t, v));
   return false;
 }
 
@@ -151,13 +139,13 @@ static void lack(nv_buf *b, const char *text) {
 static bool check_dim(nvt *t, const nv_dim_decl *d, int64_t v, nv_pos pos) {
   const char *name = nv_text(t->c, d->name);
   if (d->value >= 0 && v != d->value)
-    nvt_error(t, pos, "%s is %lld, not %lld", name, (long long)d->value, (long long)v);
+    nvt_error(t, pos, "size '%s' is %lld, not %lld", name, (long long)d->value, (long long)v);
   else if (v < d->min)
-    nvt_error(t, pos, "%s is %lld, below its minimum %lld", name, (long long)v, (long long)d->min);
+    nvt_error(t, pos, "size '%s' is %lld, below its min %lld", name, (long long)v, (long long)d->min);
   else if (v > d->max)
-    nvt_error(t, pos, "%s is %lld, above its maximum %lld", name, (long long)v, (long long)d->max);
+    nvt_error(t, pos, "size '%s' is %lld, above its max %lld", name, (long long)v, (long long)d->max);
   else if (d->multiple_of > 1 && v % d->multiple_of)
-    nvt_error(t, pos, "%s is %lld, not a multiple of %lld", name, (long long)v, (long long)d->multiple_of);
+    nvt_error(t, pos, "size '%s' is %lld, not a multiple of %lld", name, (long long)v, (long long)d->multiple_of);
   else
     return true;
   return false;
@@ -180,7 +168,7 @@ static bool entry_dim(nvt *t, nv_str name, const nv_dim_decl *d, nv_pos pos, lac
     pos = b->value_pos;
     if (v.kind != NVT_INT || v.u.i < 0 || v.u.i > NVT_MAX_ELEMENTS) {
       if (v.kind != NVT_POISON)
-        nvt_error(t, pos, "the size %s is an int from 0 to 2^48, not %s", nv_text(t->c, name),
+        nvt_error(t, pos, "size '%s' is an int from 0 to 2^48, not %s", nv_text(t->c, name),
                   nvt_show(t, v));
       v = nvt_poison();
     } else if (d && !check_dim(t, d, v.u.i, pos)) {
@@ -258,7 +246,7 @@ static bool settle(nvt *t, const nv_type_node *declared, nv_dtype dtype, const n
     if (!b)
       nvt_bind(t, declared->variable, nvt_dtype(dtype), pos);
     else if (b->value.kind == NVT_DTYPE && b->value.u.d != dtype) {
-      nvt_error(t, pos, "%s is %s, not %s", nv_text(t->c, declared->variable), nv_dtype_name[b->value.u.d],
+      nvt_error(t, pos, "'%s' is %s, not %s", nv_text(t->c, declared->variable), nv_dtype_name[b->value.u.d],
                 nv_dtype_name[dtype]);
       return false;
     }
@@ -288,7 +276,7 @@ static nvt_val entry_leaf(nvt *t, const nv_type_node *n, nv_str path, nv_pos pos
     if (type == NV_NONE || !refines(t, declared, &t->s->types[type], b->value_pos)) return nvt_poison();
     n = &t->s->types[type];
   } else if (b) {
-    nvt_error(t, b->value_pos, "%s takes a type", text);
+    nvt_error(t, b->value_pos, "input '%s' takes a type", text);
   }
   if (n->strides_any || declared->strides_any) nvt_refuse(t, n->pos, "strides");
   const int dtype = entry_dtype(t, n, text, l);
@@ -323,7 +311,7 @@ static nvt_val static_leaf(nvt *t, const nv_static *d, nv_str path, nv_pos pos) 
   const nv_ast a = b ? b->value : d->default_;
   nvt_val v = nvt_poison();
   if (!b && a == NV_NONE) {
-    nvt_error(t, pos, "static %s has no value: the signature must give one", nv_text(t->c, path));
+    nvt_error(t, pos, "static '%s' has no value: the signature must give one", nv_text(t->c, path));
   } else if (a != NV_NONE &&
              !nvt_static_value(t, d, nvt_literal(t, a), b ? b->value_pos : nvt_at(t, a)->pos, &v)) {
     v = nvt_poison();
@@ -420,7 +408,7 @@ static void unused_keys(nvt *t, const nv_function *fn) {
     const char **known = NV_NEW_N(t->c, const char *, (size_t)t->nbindings + 1);
     uint32_t k = 0;
     for (uint32_t j = 0; j < t->nbindings; j++) known[k++] = nv_text(t->c, t->bindings[j].name);
-    nvt_error(t, b->pos, "%s is no size, static, dtype variable or input of %s%s", nv_text(t->c, b->key),
+    nvt_error(t, b->pos, "'%s' is no dim, static, dtype variable or input of '%s'%s", nv_text(t->c, b->key),
               nv_text(t->c, fn->name), nvt_suggest(t, b->key, false, known, k));
   }
 }
@@ -445,7 +433,7 @@ void nvt_entry_inputs(nvt *t, const nv_function *fn) {
     if (!b) continue;
     if (v.kind != NVT_DTYPE || !nv_is(v.u.d, d->allowed)) {
       if (v.kind != NVT_POISON)
-        nvt_error(t, b->value_pos, "%s doesn't allow %s", nv_text(t->c, d->name), nvt_show(t, v));
+        nvt_error(t, b->value_pos, "'%s' doesn't allow %s", nv_text(t->c, d->name), nvt_show(t, v));
       v = nvt_poison();
     }
     nvt_bind(t, d->name, v, d->pos);
@@ -456,16 +444,12 @@ void nvt_entry_inputs(nvt *t, const nv_function *fn) {
   }
   for (uint32_t i = 0; i < fn->ninputs; i++) {
     const nvt_val v = entry_input(t, &fn->inputs[i], &l);
-    if (nvt_find(t, fn->inputs[i].name)) {
-      nvt_error(t, fn->inputs[i].pos, "%s is declared twice", nv_text(t->c, fn->inputs[i].name));
-      continue;
-    }
     nvt_bind(t, fn->inputs[i].name, v, fn->inputs[i].pos);
   }
   unused_keys(t, fn);
   const nv_pos pos = t->signature->pos;
   if (l.unresolved.n)
-    nvt_error(t, pos, "entry %s: the signature must fix %s", nv_text(t->c, t->entry->name),
+    nvt_error(t, pos, "entry '%s': the signature must fix %s", nv_text(t->c, t->entry->name),
               nv_buf_text(&l.unresolved));
   else if (l.open.n)
     nvt_refuse(t, pos, "open sizes (%s); a signature fixes them", nv_buf_text(&l.open));

@@ -2,6 +2,7 @@
 #include "trace.h"
 
 enum { MOST_WARNINGS = 1000 }; /* diagnostics a run, before warnings are left out */
+enum { MOST_CALLS = 8 };       /* shown with an error inside functions */
 
 /* ---- errors ---- */
 
@@ -27,7 +28,7 @@ static const char *text_of(nvt *t, const char *format, va_list ap) {
 
 static const char *placed_text(nvt *t, const char *text) {
   const nvt_frame *f = t->nframes ? nvt_top(t) : NULL;
-  return f && f->fn->builtin ? nv_format(t->c, "%s: %s", nv_text(t->c, f->user_name), text) : text;
+  return f && f->fn->builtin ? nv_format(t->c, "'%s': %s", nv_text(t->c, f->user_name), text) : text;
 }
 
 /* The same place was reported before: another signature, iteration or call of the same function found it. */
@@ -39,6 +40,20 @@ static bool reported(const nv_ctx *c, nuvecc_severity severity, nv_pos pos) {
   return false;
 }
 
+/* The calls that lead to the running function, innermost first: the error at pos is in it. */
+static void note_calls(nvt *t, nv_pos pos) {
+  uint32_t shown = 0;
+  for (uint32_t i = t->nframes; i-- > 1;) {
+    const nvt_frame *f = &t->frames[i];
+    if (f->fn->builtin || (f->call_pos.node == pos.node && f->call_pos.offset == pos.offset)) continue;
+    if (++shown == MOST_CALLS && i > 1) {
+      nv_note(t->c, f->call_pos, "in this call of '%s', %u calls deep", nv_text(t->c, f->fn->name), i);
+      return;
+    }
+    nv_note(t->c, f->call_pos, "in this call of '%s'", nv_text(t->c, f->fn->name));
+  }
+}
+
 bool nvt_error(nvt *t, nv_pos pos, const char *format, ...) {
   va_list ap;
   pos = nvt_place(t, pos);
@@ -47,9 +62,7 @@ bool nvt_error(nvt *t, nv_pos pos, const char *format, ...) {
   va_start(ap, format);
   nv_error(t->c, pos, "%s", placed_text(t, text_of(t, format, ap)));
   va_end(ap);
-  const nvt_frame *f = t->nframes > 1 ? nvt_top(t) : NULL;
-  if (f && !f->fn->builtin && (f->call_pos.node != pos.node || f->call_pos.offset != pos.offset))
-    nv_note(t->c, f->call_pos, "in this call of %s", nv_text(t->c, f->fn->name));
+  note_calls(t, pos);
   return true;
 }
 
@@ -139,7 +152,7 @@ const char *nvt_suggest(nvt *t, nv_str name, bool scope, const char *const *othe
     all[k++] = nv_text(t->c, t->bindings[i].name);
   for (uint32_t i = 0; i < n; i++) all[k++] = others[i];
   const char *best = nv_nearest(nv_text(t->c, name), all, k);
-  return best ? nv_format(t->c, "; did you mean %s?", best) : "";
+  return best ? nv_format(t->c, "; did you mean '%s'?", best) : "";
 }
 
 /* ---- values ---- */

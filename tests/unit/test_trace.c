@@ -407,7 +407,7 @@ static void signature_errors(void **state) {
   CONTAINS(with_signature("{N: 2, T: float32, k: 1.5, y: float32}"), "10:42: error: ");
   CONTAINS(with_signature("{N: 2, T: float32, y: float32}"), "10:20: error: ");
   CONTAINS(with_signature("{N: 2, k: 1}"),
-           "10:20: error: entry f: the signature must fix T, the dtype of y, the rank of y");
+           "10:20: error: entry 'f': the signature must fix T, the dtype of y, the rank of y");
   CONTAINS(with_signature("{T: float32, k: 1, y: float32}"),
            "10:20: error: not supported yet: open sizes (N)");
   CONTAINS(with_signature("{N: \"?\", T: float32, k: 1, y: float32}"), "not supported yet: open sizes (N)");
@@ -428,15 +428,15 @@ static void generic_errors(void **state) {
              "%s    nodes:\n      - y = %s\n    outputs: [y, a, b, c, d]\nentries: {f: {}}\n", head, node); \
     SAYS(text, want);                                                                                       \
   } while (0)
-  CALL("g(a, b)", "8:18: error: g: N is 3 in v, but 4 in w\n");
-  CALL("g(a, c)", "8:18: error: g: w is int32, but T is float32 in v\n");
-  CALL("g(d, d)", "8:15: error: g: v: T doesn't allow bool\n");
-  CALL("g(a, 2)", "8:18: error: g: w is T[N] (rank 1), got the static 2\n");
-  CALL("g(a)", "8:13: error: g needs w\n");
-  CALL("g(a, a, a)", "8:21: error: g takes 2 inputs, got 3\n");
-  CALL("g(a, u=a)", "8:18: error: g has no input or static u\n");
-  CALL("h(c)", "8:15: error: h: v is of class float, got int32\n");
-  CALL("h(a)", "8:15: error: h: v: a size is 2, got 3\n");
+  CALL("g(a, b)", "8:18: error: 'g': size 'N' is 3 in 'v', but 4 in 'w'\n3:58: note: input 'w' is declared here\n");
+  CALL("g(a, c)", "8:18: error: 'g': input 'w' is int32, but 'T' is float32 in 'v'\n3:58: note: input 'w' is declared here\n");
+  CALL("g(d, d)", "8:15: error: 'g': input 'v': 'T' doesn't allow bool\n3:47: note: input 'v' is declared here\n");
+  CALL("g(a, 2)", "8:18: error: 'g': input 'w' is T[N] (rank 1), got the static 2\n3:58: note: input 'w' is declared here\n");
+  CALL("g(a)", "8:13: error: 'g' needs its input 'w'\n3:3: note: function 'g' is declared here\n");
+  CALL("g(a, a, a)", "8:21: error: 'g' takes 2 inputs, got 3\n3:3: note: function 'g' is declared here\n");
+  CALL("g(a, u=a)", "8:18: error: 'g' has no input or static 'u'\n3:3: note: function 'g' is declared here\n");
+  CALL("h(c)", "8:15: error: 'h': input 'v' is of class float, got int32\n4:16: note: input 'v' is declared here\n");
+  CALL("h(a)", "8:15: error: 'h': input 'v': a size is 2, got 3\n4:16: note: input 'v' is declared here\n");
 }
 
 static void weak_through_calls(void **state) {
@@ -463,9 +463,9 @@ static void composites(void **state) {
          "%4 = maximum %3, %0 : float32[2]  # f.y/leaky_relu.y\n"
          "output \"y\" = %4\n");
   SAYS(function("x: \"bool[2]\"", "      y = softplus(x, x)", "y"),
-       "6:23: error: softplus takes 1 input, got 2\n");
+       "6:23: error: 'softplus' takes 1 input, got 2\n");
   SAYS(function("x: \"bool[2]\"", "      y = log_sigmoid(x)", "y"),
-       "6:11: error: log_sigmoid: negative has no bool form\n");
+       "6:11: error: 'log_sigmoid': negative has no bool form\n");
   /* a function of the document hides the built-in, but not inside itself */
   CONTAINS("nuvec: 1\nfunctions:\n"
            "  gelu: {inputs: {x: \"float32[2]\"}, nodes: [y = gelu(x) * 2], outputs: y}\n"
@@ -589,15 +589,15 @@ static void blocks(void **state) {
        "     do: q = x\n"
        "    outputs: a\n",
        "6:15: error: the condition of an if is static, not bool\n"
-       "8:9: error: q is carried, but not bound before the loop\n");
+       "8:9: error: 'q' is carried, but not bound before the loop\n");
   SAYS(function("x: float32", "      h = x * 2\n      k = h + 1\n      h = exp(k)\n      x = k", "h"),
-       "8:7: error: h is bound already\n6:7: note: h is bound here\n"
-       "9:7: error: x is bound already\n4:14: note: x is bound here\n");
+       "8:7: error: 'h' is bound already\n6:7: note: 'h' is bound here\n"
+       "9:7: error: 'x' is bound already\n4:14: note: 'x' is bound here\n");
   CONTAINS("nuvec: 1\nfunctions:\n  f:\n    inputs: {x: float32}\n    nodes:\n      - y = x\n      - for: i\n"
            "        in: [2, 3.5]\n        carry: [y]\n        do: y = y * i\n    outputs: y\n",
            "# 3.5 f.y");
   SAYS(function("x: float32", "      a, b = exp(x)", "a"),
-       "6:7: error: 2 names, but exp gives 1 value (float32)\n6:10: warning: 'b' is never used\n");
+       "6:7: error: 2 names, but 'exp' gives 1 value (float32)\n6:10: warning: 'b' is never used\n");
 }
 
 /* ---- errors ---- */
@@ -608,12 +608,13 @@ static void errors(void **state) {
        "7:17: error: shapes [2, 3] and [4] don't broadcast\n");
   SAYS(function("x: \"float32[3]\"",
                 "      a = foo(x)\n      b = a + 1\n      c = b * x\n      d = exq(x)\n      e = c + d", "e"),
-       "6:11: error: unknown function foo\n9:11: error: unknown function exq; did you mean exp?\n");
+       "6:11: error: unknown function 'foo'\n9:11: error: unknown function 'exq'; did you mean 'exp'?\n");
   SAYS(function("x: \"float32[3]\"", "      a = x + b\n      b = x * 2", "[a, b]"),
-       "6:15: error: b is used before it is bound\n");
+       "6:15: error: 'b' is used before it is bound\n");
   SAYS(function("x: \"float32[3]\"", "      y = 0 < x < 1", "y"),
        "6:17: error: a chain of comparisons is for static values; join two comparisons with 'and'\n");
-  SAYS(function("x: \"float32[3]\"", "      y = -(x > 0)", "y"), "6:11: error: negative has no bool form\n");
+  SAYS(function("x: \"float32[3]\"", "      y = -(x > 0)", "y"),
+       "6:11: error: negative has no bool form; 'not' inverts\n");
   SAYS(function("x: \"float32[3, 4]\"", "      y = sum(x, axis=2)", "y"),
        "6:23: error: sum: axis 2 is out of range for rank 2\n");
   SAYS(function("x: \"float32[3, 4]\"", "      y = sum(x, axis=[0, -2])", "y"),
@@ -626,14 +627,14 @@ static void errors(void **state) {
        "6:18: error: exp takes 1 operand, got 2\n");
   SAYS(function("x: \"float32[3]\"", "      y = maximum(x)", "y"), "6:11: error: maximum needs b\n");
   SAYS(function("x: \"float32[3]\"", "      y = sum(x, axes=0)", "y"),
-       "6:18: error: sum has no attribute axes; did you mean axis?\n");
+       "6:18: error: sum has no attribute 'axes'; did you mean 'axis'?\n");
   SAYS(function("x: \"float32[3]\"", "      y = astype(x, float33)", "y"),
-       "6:21: error: unknown name 'float33'; did you mean float32?\n");
+       "6:21: error: unknown name 'float33'; did you mean 'float32'?\n");
   SAYS(function("x: \"float32[3]\"", "      y = min(x, 0)", "y"),
        "6:18: warning: min(x, 0) reduces over axis 0; element by element it is minimum\n");
   SAYS(function("x: \"float32[0]\"", "      y = max(x)", "y"), "6:11: error: max of nothing: [0]\n");
   SAYS(function("p: {w1: float32, b1: float32}", "      y = p.w2", "y"),
-       "6:13: error: p has no field w2; it has b1, w1\n");
+       "6:13: error: 'p' has no field 'w2', only 'b1', 'w1'; did you mean 'w1'?\n");
   SAYS(function("x: \"float32[6]\"", "      y = x[::0]", "y"), "6:15: error: step 0 of a slice\n");
   SAYS(function("x: \"float32[6]\"", "      y = x[6]", "y"),
        "6:13: error: index 6 is out of range for axis 0 of float32[6]\n");
@@ -652,7 +653,7 @@ static void in_calls(void **state) {
        "  f: {inputs: {x: \"float32[3]\", y: \"float32[N]\"}, nodes: [\"a = g(x, y)\", \"b = g(y, x)\"], "
        "outputs: [a, b]}\n"
        "entries: {f: {signatures: [{N: 4}, {N: 5}]}}\n",
-       "3:61: error: shapes [3] and [4] don't broadcast\n4:64: note: in this call of g\n");
+       "3:61: error: shapes [3] and [4] don't broadcast\n4:64: note: in this call of 'g'\n");
 }
 
 static void limits(void **state) {
