@@ -205,7 +205,8 @@ nvt_val nvt_get_field(nvt *t, nvt_val base, const nv_ast_node *n) {
   if (i != NV_NONE) return base.u.seq->at[i];
   const nv_ast_node *b = n->first == NV_NONE ? NULL : nvt_at(t, n->first);
   nvt_error(t, n->pos, "%s has no field '%s', only %s%s",
-            b && (b->kind == NV_AST_NAME || b->kind == NV_AST_FIELD) ? nv_format(t->c, "'%s'", nv_text(t->c, b->text)) : "the tree",
+            b && (b->kind == NV_AST_NAME || b->kind == NV_AST_FIELD) ? nv_format(t->c, "'%s'", nv_text(t->c, b->text))
+                                                                     : "the tree",
             field, fields_text(t, base.u.seq), near_field(t, n->text, base.u.seq));
   return nvt_poison();
 }

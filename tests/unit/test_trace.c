@@ -422,16 +422,18 @@ static void generic_errors(void **state) {
       "  f:\n"
       "    inputs: {a: \"float32[3]\", b: \"float32[4]\", c: \"int32[3]\", d: \"bool[3]\"}\n";
   char text[2048];
-#define CALL(node, want)                                                                                    \
-  do {                                                                                                      \
-    snprintf(text, sizeof text,                                                                             \
-             "%s    nodes:\n      - y = %s\n    outputs: [y, a, b, c, d]\nentries: {f: {}}\n", head, node); \
-    SAYS(text, want);                                                                                       \
+#define CALL(node, want)                                                                                          \
+  do {                                                                                                            \
+    snprintf(text, sizeof text, "%s    nodes:\n      - y = %s\n    outputs: [y, a, b, c, d]\nentries: {f: {}}\n", \
+             head, node);                                                                                         \
+    SAYS(text, want);                                                                                             \
   } while (0)
   CALL("g(a, b)", "8:18: error: 'g': size 'N' is 3 in 'v', but 4 in 'w'\n3:58: note: input 'w' is declared here\n");
-  CALL("g(a, c)", "8:18: error: 'g': input 'w' is int32, but 'T' is float32 in 'v'\n3:58: note: input 'w' is declared here\n");
+  CALL("g(a, c)",
+       "8:18: error: 'g': input 'w' is int32, but 'T' is float32 in 'v'\n3:58: note: input 'w' is declared here\n");
   CALL("g(d, d)", "8:15: error: 'g': input 'v': 'T' doesn't allow bool\n3:47: note: input 'v' is declared here\n");
-  CALL("g(a, 2)", "8:18: error: 'g': input 'w' is T[N] (rank 1), got the static 2\n3:58: note: input 'w' is declared here\n");
+  CALL("g(a, 2)",
+       "8:18: error: 'g': input 'w' is T[N] (rank 1), got the static 2\n3:58: note: input 'w' is declared here\n");
   CALL("g(a)", "8:13: error: 'g' needs its input 'w'\n3:3: note: function 'g' is declared here\n");
   CALL("g(a, a, a)", "8:21: error: 'g' takes 2 inputs, got 3\n3:3: note: function 'g' is declared here\n");
   CALL("g(a, u=a)", "8:18: error: 'g' has no input or static 'u'\n3:3: note: function 'g' is declared here\n");
