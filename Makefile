@@ -113,6 +113,8 @@ install: all
 	install -m 644 lib/nuvec.h $(DESTDIR)$(PREFIX)/include/nuvec.h
 	install -m 644 man/nuvecc.1 $(DESTDIR)$(PREFIX)/share/man/man1/nuvecc.1
 	install -m 644 man/nuvec-spec.5 man/nuvec-ops.5 $(DESTDIR)$(PREFIX)/share/man/man5/
+	install -d $(DESTDIR)$(PREFIX)/share/nuvecc
+	install -m 644 specs/nuvec.schema.json $(DESTDIR)$(PREFIX)/share/nuvecc/
 clean:
 	rm -rf $(BUILD)
 

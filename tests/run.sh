@@ -34,6 +34,7 @@ group() { # name, command...: its output is shown when it fails
 group unit sh tests/run_unit.sh
 group style sh tests/style.sh
 group cli sh tests/cli.sh
+group schema python3 tests/run_schema.py
 group wrong python3 tests/run_wrong.py
 group bed sh tests/hostmetal/run_tests.sh
 group stub sh tests/stub/run_tests.sh

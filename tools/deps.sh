@@ -18,6 +18,7 @@ header() { printf '#include <stddef.h>\n#include <stdarg.h>\n#include <setjmp.h>
   | $CC $(pkg-config --cflags yaml-0.1 jansson cmocka 2> /dev/null) -E -x c - ; }
 clang_rt() { [ -e "$(clang-19 -print-file-name=libclang_rt.asan-x86_64.a)" ] || [ -d /usr/lib/clang/19/lib ] ||
   [ "$(uname)" = Darwin ]; }
+python_() { python3 -c "import $1" || /usr/bin/python3 -c "import $1"; }
 clang_() { command -v clang-19 || [ "$(uname)" = Darwin ]; }
 
 probe() {
@@ -34,6 +35,8 @@ probe() {
     need clang-19 - clang_
     need libclang-rt-19-dev - clang_rt
     need python3 python3 command -v python3
+    [ "$(uname)" = Darwin ] || need python3-yaml - python_ yaml
+    [ "$(uname)" = Darwin ] || need python3-jsonschema - python_ jsonschema
     [ "$(uname)" = Darwin ] || need mandoc - command -v mandoc
   fi
 }
