@@ -82,6 +82,13 @@ man/nuvec-ops.5: lib/ops.def $(BUILD)/ops_page
 $(BUILD)/ops_page: tools/ops_page.c $(BUILD)/libnuvec.a
 	@echo "  cc $@"
 	@$(CC) $(WARN) $(DEFS) $(CFLAGS) tools/ops_page.c $(BUILD)/libnuvec.a $(PKG_L) -lm -o $@
+man/nuvecc.1: cli/opts.def $(BUILD)/opts_page
+	$(BUILD)/opts_page man $@ > $@.tmp && mv $@.tmp $@
+$(BUILD)/opts_page: tools/opts_page.c cli/opts.def | $(BUILD)/.deps
+	@echo "  cc $@"
+	@$(CC) $(WARN) $(DEFS) -O1 $< -o $@
+$(BUILD)/completion.%: $(BUILD)/opts_page
+	@$(BUILD)/opts_page $* > $@.tmp && mv $@.tmp $@
 $(BUILD)/oplist: tests/oplist.c $(BUILD)/libnuvec.a
 	@echo "  cc $@"
 	@$(CC) $(WARN) $(DEFS) $(CFLAGS) tests/oplist.c $(BUILD)/libnuvec.a $(PKG_L) -lm -o $@
@@ -97,7 +104,8 @@ check: $(BUILD)/.deps-check
 check-long: $(BUILD)/.deps-check
 	@$(MAKE) check-build
 	@BUILD=$(BUILD) LONG=1 sh tests/run.sh
-check-build: all $(BUILD)/oplist $(BUILD)/ops_page $(BUILD)/hostmetal/libhostmetal.so $(BUILD)/san/nuvecc $(UNIT)
+check-build: all $(BUILD)/oplist $(BUILD)/ops_page $(BUILD)/opts_page $(BUILD)/hostmetal/libhostmetal.so \
+  $(BUILD)/san/nuvecc $(UNIT)
 demo: $(BUILD)/.deps-check
 	@$(MAKE) all $(BUILD)/hostmetal/libhostmetal.so
 	@BUILD=$(BUILD) sh tools/demo.sh
@@ -105,7 +113,7 @@ bench: $(BUILD)/.deps-check
 	@$(MAKE) all $(BUILD)/hostmetal/libhostmetal.so
 	@BUILD=$(BUILD) sh bench/run.sh
 
-install: all
+install: all $(BUILD)/completion.bash $(BUILD)/completion.zsh
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include \
 	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
 	install -m 755 $(BUILD)/nuvecc $(DESTDIR)$(PREFIX)/bin/nuvecc
@@ -113,8 +121,11 @@ install: all
 	install -m 644 lib/nuvec.h $(DESTDIR)$(PREFIX)/include/nuvec.h
 	install -m 644 man/nuvecc.1 $(DESTDIR)$(PREFIX)/share/man/man1/nuvecc.1
 	install -m 644 man/nuvec-spec.5 man/nuvec-ops.5 $(DESTDIR)$(PREFIX)/share/man/man5/
-	install -d $(DESTDIR)$(PREFIX)/share/nuvecc
+	install -d $(DESTDIR)$(PREFIX)/share/nuvecc $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 644 specs/nuvec.schema.json $(DESTDIR)$(PREFIX)/share/nuvecc/
+	install -m 644 $(BUILD)/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nuvecc
+	install -m 644 $(BUILD)/completion.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_nuvecc
 clean:
 	rm -rf $(BUILD)
 

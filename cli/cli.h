@@ -6,7 +6,7 @@
 
 /* ---- options.c ---- */
 typedef enum cli_opt {
-#define OPT(id, name, letter, argument, text) OPT_##id,
+#define OPT(id, name, letter, argument, text, values, more) OPT_##id,
 #include "opts.def"
 #undef OPT
   NOPTS

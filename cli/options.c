@@ -10,7 +10,7 @@ static const struct row {
   char letter;
   const char *argument, *text;
 } rows[NOPTS] = {
-#define OPT(id, name, letter, argument, text) {#id, name, letter, argument, text},
+#define OPT(id, name, letter, argument, text, values, more) {#id, name, letter, argument, text},
 #include "opts.def"
 #undef OPT
 };

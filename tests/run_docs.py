@@ -1,7 +1,17 @@
 #!/usr/bin/env python3
-"""run_docs.py - runs what the documents show: every `nuvecc …` line of README.md and of the manuals' literal blocks, in a
-copy of specs/; every whole spec in a block is compiled; every option of --help stands in nuvecc(1) and the reverse;
-the manuals are clean under mandoc. Ends with "N passed, N failed"."""
+"""run_docs.py - runs what the documents show, in a copy of specs/. Ends with "N passed, N failed".
+
+Blocks: fenced in Markdown (.md), `.Bd -literal` in the manuals (mdoc).
+  nuvec: 1 … or a part of a spec   is compiled; `# not supported yet` as its first line: it must be refused so;
+                                   `# error: WORDS`: it must be refused with these words.
+                                   Parts: top keys without `nuvec: 1`; `name:` with a function's keys; lines of inputs;
+                                   statements or `- …` nodes, which stand in a function with the inputs of STANDARD.
+                                   `y = …  # float32[4, 6]` behind a statement is the type of y, `# int32 3` its value.
+  $ command, then what it prints   is run by the shell and compared; a line `...` stands for any lines. `cc` and `xcrun`
+                                   are the test bed's (tests/hostmetal). Lines without `$ `: only nuvecc's are run.
+  ```yaml NAME, ```c NAME          a file of that name.
+  C                                is compiled as C99 behind the header of specs/bias_gelu_residual.yaml.
+Options: --help and nuvecc(1) have the same; generated parts are as their tables say; completion completes; mandoc."""
 import os
 import re
 import shutil
@@ -12,6 +22,10 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 BUILD = os.path.join(ROOT, os.environ.get('BUILD', 'build'))
+STANDARD = '''{x: "float32[4, 6]", y: "float32[4, 6]", v: "float32[6]", k: "int32[4, 6]", c: "bool[4, 6]", s: float32,
+      p: {w: "float32[6]", b: "float32[6]"}, layers: {list: 3, of: {w: "float32[6]", b: "float32[6]"}}}'''
+TOP = ('types', 'constants', 'functions', 'entries', 'name', 'doc')
+IN_FUNCTION = ('doc', 'dtypes', 'dims', 'static', 'inputs', 'nodes', 'outputs')
 passed = failed = 0
 
 
@@ -29,62 +43,250 @@ def read(name):
         return f.read()
 
 
-def markdown_blocks(text):
-    return re.findall(r'^```[a-z]*\n(.*?)^```', text, re.M | re.S)
+def write(path, text):
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(text)
 
 
-def manual_blocks(text):
-    blocks = re.findall(r'^\.Bd -literal.*?\n(.*?)^\.Ed', text, re.M | re.S)
-    return [b.replace('\\e', '\\').replace('\\-', '-').replace('\\&', '') for b in blocks]
+def blocks(name, text):
+    """(line, info, text) of each block."""
+    out = []
+    if name.endswith('.md'):
+        for m in re.finditer(r'^```([^\n]*)\n(.*?)^```', text, re.M | re.S):
+            out.append((text[:m.start()].count('\n') + 1, m.group(1), m.group(2)))
+        return out
+    for m in re.finditer(r'^\.Bd -literal.*?\n(.*?)^\.Ed', text, re.M | re.S):
+        block = m.group(1).replace('\\-', '-').replace('\\&', '').replace('\\e', '\\')
+        out.append((text[:m.start()].count('\n') + 1, '', block))
+    return out
+
+
+def run(command, cwd, env, stdin=None):
+    return subprocess.run(command, shell=isinstance(command, str), cwd=cwd, env=env, input=stdin,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+
+
+# ---- commands ----
+
+def same(want, got):
+    """Do the printed lines agree, '...' standing for any number of them?"""
+    pattern = ''.join('(?:.*\n)*?' if line.strip() == '...' else re.escape(line.rstrip()) + '[ \t]*\n' for line in want)
+    return re.fullmatch(pattern, ''.join(line + '\n' for line in got)) is not None
+
+
+def run_console(where, block, env, cwd):
+    todo = []
+    for line in block.splitlines():
+        if line.startswith('$ '):
+            todo.append([line[2:], []])
+        elif todo and todo[-1][0].endswith('\\'):
+            todo[-1][0] = todo[-1][0][:-1] + line
+        elif todo:
+            todo[-1][1].append(line)
+    for command, want in todo:
+        r = run(command, cwd, env)
+        got = r.stdout.splitlines()
+        ok = same(want, got) and (r.returncode == 0 or any('error' in w for w in want))
+        result(ok, '%s: $ %s\nstatus %d\n%s\n-- instead of --\n%s' % (
+            where, command, r.returncode, '\n'.join(got[:40]), '\n'.join(want)))
 
 
 def run_commands(where, block, env, cwd):
     """nuvecc's lines of a block, as a shell runs them; lines of other tools are left alone."""
     for line in block.splitlines():
-        line = line.strip()
-        line = line[2:] if line.startswith('$ ') else line
-        if not line.startswith('nuvecc '):
-            continue
-        r = subprocess.run(line, shell=True, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        result(r.returncode == 0, '%s: %s\n%s' % (where, line, r.stdout[:1000]))
+        if line.strip().startswith('nuvecc '):
+            r = run(line.strip(), cwd, env)
+            result(r.returncode == 0, '%s: %s\n%s' % (where, line, r.stdout[:1000]))
+
+
+# ---- specs ----
+
+def indent(text, n):
+    return ''.join(' ' * n + line if line.strip() else line for line in text.splitlines(True))
+
+
+STATEMENT = re.compile(r'(?:[A-Za-z_][\w.\[\]]*, )*[A-Za-z_][\w.\[\]]* = ')
+
+
+def whole(block):
+    """The spec that a block is, or is a part of; None if it is none. And the annotated names: {name: comment}."""
+    lines = [line for line in block.splitlines() if line.strip() and not line.startswith('#')]
+    first = lines[0] if lines else ''
+    if first.startswith('nuvec: 1') or re.match(r'\s*{\s*"nuvec": 1', block):
+        return block, {}
+    if first.split(':')[0] in TOP and ':' in first:
+        text = 'nuvec: 1\n' + block
+        if 'functions:' not in block:
+            text += 'functions:\n  f: {inputs: {x: float32}, outputs: x}\n'
+        return text, {}
+    second = lines[1].strip() if len(lines) > 1 else ''
+    if re.match(r'\w+:$', first) and second.split(':')[0] in IN_FUNCTION:
+        return 'nuvec: 1\nfunctions:\n' + indent(block, 2), {}
+    if all(re.match(r'\w+: |  ', line) for line in lines) and lines:
+        return ('nuvec: 1\nfunctions:\n  f:\n    inputs:\n' + indent(block, 6) + '    outputs: 1\n'
+                '  g: {inputs: {x: float32}, outputs: x}\nentries: {g: {}}\n'), {}
+    head = 'nuvec: 1\nfunctions:\n  f:\n    inputs: %s\n' % STANDARD
+    if first.startswith('- '):
+        names = re.findall(r'name: "?([A-Za-z_]\w*)\b', block) or ['x']
+        return head + '    nodes:\n' + indent(block, 6) + '    outputs: {y: %s}\n' % names[-1], {}
+    if STATEMENT.match(first):
+        seen, notes = [], {}
+        for line in lines:
+            m = STATEMENT.match(line)
+            for target in re.findall(r'\w[\w.\[\]]*', m.group().split(' = ')[0]) if m else []:
+                target = re.split(r'[.\[]', target)[0]
+                if target not in seen and target != '_':
+                    seen.append(target)
+            note = re.search(r'\s# (\w+(?:\[[\d, ]*\]| -?[\w.+-]+)?)$', line)
+            if m and note:
+                notes[seen[-1]] = note.group(1)
+        return (head + '    nodes: |\n' + indent(block, 6) +
+                '    outputs: {%s}\n' % ', '.join('out_%s: %s' % (n, n) for n in seen)), notes
+    return None, {}
+
+
+def types(graph):
+    """Output name -> its type, or dtype and value for a constant, from a printed graph."""
+    value, out = {}, {}
+    for line in graph.splitlines():
+        m = re.match(r'(%\d+) = (\w+).* : (\w+)\[([\d, ]*)\](?:  # (\S+))?', line)
+        if m:
+            value[m.group(1)] = ('%s %s' % (m.group(3), m.group(5)) if m.group(2) == 'const' else
+                                 '%s[%s]' % (m.group(3), m.group(4)) if m.group(4) else m.group(3))
+        m = re.match(r'output "out_(\w+)" = (%\d+)', line)
+        if m:
+            out[m.group(1)] = value[m.group(2)]
+    return out
 
 
 def run_spec(where, block, env, cwd):
-    if not re.match(r'\s*(#.*\n)*nuvec: 1', block) and not re.match(r'\s*{\s*"nuvec": 1', block):
-        return
-    kind = 'json' if block.lstrip().startswith('{') else 'yaml'
-    r = subprocess.run(['nuvecc', '--format=' + kind, '--prefix=example', '--emit-metal', '-'], input=block, cwd=cwd, env=env,
-                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    result(r.returncode == 0, '%s: a spec that does not compile:\n%s\n%s' % (where, r.stdout[:1500], block[:400]))
+    mark = re.match(r'# (not supported yet|error: .*)\n', block)
+    spec, notes = whole(block[mark.end():] if mark else block)
+    if spec is None:
+        return mark is not None and result(False, '%s: marked, but no spec:\n%s' % (where, block)) or False
+    kind = '--format=json' if spec.lstrip().startswith('{') else '--format=yaml'
+    r = run(['nuvecc', kind, '--prefix=example', '--emit-metal', '-'], cwd, env, spec)
+    if mark:
+        words = mark.group(1)
+        words = words[7:] if words.startswith('error: ') else words
+        result(r.returncode == 1 and words in r.stdout, '%s: not refused with "%s":\n%s\n%s' % (
+            where, words, r.stdout[:1500], spec))
+        return True
+    result(r.returncode == 0, '%s: a spec that does not compile:\n%s\n%s' % (where, r.stdout[:1500], spec))
+    if notes:
+        found = types(run(['nuvecc', kind, '--prefix=example', '--emit-graph=traced', '-'], cwd, env, spec).stdout)
+        for name, note in notes.items():
+            result(found.get(name) == note, '%s: %s is %s, not %s' % (where, name, found.get(name), note))
+    return True
 
+
+# ---- C ----
+
+def run_c(where, block, env, cwd):
+    wrapped = block if '#include' in block else (
+        '#include "bias_gelu_residual.h"\n#include <stdio.h>\n#include <stdlib.h>\nvoid example(void);\n'
+        'void example(void) {\n' + block + '}\n')
+    write(os.path.join(cwd, 'example.c'), wrapped)
+    r = run('gcc -std=c99 -Wall -Wextra -pedantic -Wno-unused -Werror -c example.c -o example.o', cwd, env)
+    result(r.returncode == 0, '%s: C that does not compile:\n%s\n%s' % (where, r.stdout[:1500], wrapped))
+
+
+# ---- options, generated parts ----
 
 def options(env):
-    text = subprocess.run(['nuvecc', '--help'], env=env, stdout=subprocess.PIPE, text=True).stdout
+    text = run(['nuvecc', '--help'], ROOT, env).stdout
     ours = set(re.findall(r'(?<![\w-])(--?[A-Za-z][\w-]*)', '\n'.join(l[:26] for l in text.splitlines() if l.startswith('  '))))
-    manual = read('man/nuvecc.1')
     listed = set()
-    for line in re.findall(r'^\.It (Fl .*)$', manual, re.M):
+    for line in re.findall(r'^\.It (Fl .*)$', read('man/nuvecc.1'), re.M):
         listed |= {'-' + f for f in re.findall(r'Fl (-?[\w-]+)', line)}
     result(ours == listed, 'options of --help and of nuvecc(1) differ: %s' % sorted(ours ^ listed))
+    return ours
+
+
+def generated(env):
+    for command, name in [(['ops_page'], 'man/nuvec-ops.5'), (['opts_page', 'man', 'man/nuvecc.1'], 'man/nuvecc.1')]:
+        page = run([os.path.join(BUILD, command[0])] + command[1:], ROOT, env).stdout
+        result(page == read(name), '%s is stale: make %s' % (name, name))
+
+
+def complete(words, env, cwd):
+    """What bash offers for the last word; a word of bash ends at =."""
+    script = '. ./completion.bash; COMP_WORDS=(%s); COMP_CWORD=%d; _nuvecc; printf "%%s\\n" "${COMPREPLY[@]}"' % (
+        ' '.join("'%s'" % w for w in words), len(words) - 1)
+    return [w.strip() for w in run(['bash', '--norc', '-c', script], cwd, env).stdout.splitlines()]
+
+
+def completion(ours, env, cwd):
+    for shell in ('bash', 'zsh'):
+        text = run([os.path.join(BUILD, 'opts_page'), shell], ROOT, env).stdout
+        write(os.path.join(cwd, 'completion.' + shell), text)
+        result(all(o in text for o in ours), 'completion for %s lacks %s' % (shell, [o for o in ours if o not in text]))
+        if shutil.which(shell):
+            r = run([shell, '-n', 'completion.' + shell], cwd, env)
+            result(r.returncode == 0, '%s: %s' % (shell, r.stdout))
+    result({o.rstrip('=') for o in complete(['nuvecc', '-'], env, cwd)} == ours, 'not every option is offered for -')
+    for words, want in [
+            (['nuvecc', '--emit-'], ['--emit-metal', '--emit-c', '--emit-header', '--emit-graph', '--emit-dot']),
+            (['nuvecc', '--pre'], ['--prefix=']),
+            (['nuvecc', '--color', '=', 'a'], ['auto', 'always']),
+            (['nuvecc', '--color', '='], ['auto', 'always', 'never']),
+            (['nuvecc', '--color', 'n'], ['never']),
+            (['nuvecc', '--emit-graph', '=', 's'], ['simplified']),
+            (['nuvecc', '--emit-graph', 'specs/ge'], ['specs/gelu.yaml']),
+            (['nuvecc', '-o', 'spe'], ['specs']),
+            (['nuvecc', '-MF', 'specs/roc'], ['specs/rocket.ppm']),
+            (['nuvecc', 'specs/ro'], ['']),
+            (['nuvecc', '-v', 'specs/adam'], ['specs/adam.json', 'specs/adam.yaml'])]:
+        got = complete(words, env, cwd)
+        result(sorted(got) == sorted(want), 'completion of %s: %s' % (words, got))
+    for option, values in re.findall(r"^  1(--[\w-]+)[^)]*\) COMPREPLY=\(\$\(compgen -W \$'(.*?)'",
+                                     read_from(cwd, 'completion.bash'), re.M):
+        for value in values.split('\\n'):
+            r = run(['nuvecc', '%s=%s' % (option, value), 'specs/gelu.yaml' if value != 'json' else 'specs/adam.json'],
+                    cwd, env)
+            result(r.returncode == 0, '%s=%s is offered, and refused: %s' % (option, value, r.stdout[:300]))
+
+
+def read_from(cwd, name):
+    with open(os.path.join(cwd, name), encoding='utf-8') as f:
+        return f.read()
 
 
 def main():
+    only = sys.argv[1:]
     with tempfile.TemporaryDirectory() as tmp:
-        shutil.copytree(os.path.join(ROOT, 'specs'), os.path.join(tmp, 'specs'))
-        env = dict(os.environ, PATH=BUILD + os.pathsep + os.environ['PATH'])
-        manuals = sorted(f for f in os.listdir(os.path.join(ROOT, 'man')))
-        for name in ['README.md', 'HACKING.md'] + ['man/' + m for m in manuals]:
-            text = read(name)
-            for block in (markdown_blocks if name.endswith('.md') else manual_blocks)(text):
-                run_commands(name, block, env, tmp)
-                run_spec(name, block, env, tmp)
-        options(env)
-        page = subprocess.run([os.path.join(BUILD, 'ops_page')], stdout=subprocess.PIPE, text=True).stdout
-        result(page == read('man/nuvec-ops.5'), 'man/nuvec-ops.5 is stale: make man/nuvec-ops.5')
-        for m in manuals:
-            r = subprocess.run(['mandoc', '-T', 'lint', '-W', 'warning', os.path.join(ROOT, 'man', m)], stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True)
-            result(r.returncode == 0 and not r.stdout.strip(), 'mandoc: %s' % r.stdout[:1000])
+        bed = os.path.join(HERE, 'hostmetal/bin')
+        tools = os.path.join(tmp, 'tools')
+        os.mkdir(tools)
+        os.symlink(os.path.join(bed, 'hostcc'), os.path.join(tools, 'cc'))
+        env = dict(os.environ, LC_ALL='C', HOSTMETAL_LIB=os.path.join(BUILD, 'hostmetal'),
+                   PATH=os.pathsep.join([BUILD, tools, bed, os.environ['PATH']]))
+        manuals = sorted(os.listdir(os.path.join(ROOT, 'man')))
+        guides = sorted('docs/' + f for f in os.listdir(os.path.join(ROOT, 'docs'))) if os.path.isdir(os.path.join(ROOT, 'docs')) else []
+        for name in only or ['README.md', 'HACKING.md'] + guides + ['man/' + m for m in manuals]:
+            cwd = os.path.join(tmp, name.replace('/', '_'))
+            shutil.copytree(os.path.join(ROOT, 'specs'), os.path.join(cwd, 'specs'))
+            if '.3' in name:
+                result(not run('nuvecc specs/bias_gelu_residual.yaml', cwd, env).returncode, 'no header for ' + name)
+            for line, info, block in blocks(name, read(name)):
+                where = '%s:%d' % (name, line)
+                file = re.match(r'(?:yaml|json|c|make) (\S+)', info)
+                if file:
+                    write(os.path.join(cwd, file.group(1)), block)
+                elif block.startswith('$ '):
+                    run_console(where, block, env, cwd)
+                elif '.3' in name and ';' in block:
+                    run_c(where, block, env, cwd)
+                else:
+                    run_spec(where, block, env, cwd) or run_commands(where, block, env, cwd)
+        if not only:
+            cwd = os.path.join(tmp, 'completion')
+            shutil.copytree(os.path.join(ROOT, 'specs'), os.path.join(cwd, 'specs'))
+            completion(options(env), env, cwd)
+            generated(env)
+            for m in manuals:
+                r = run(['mandoc', '-T', 'lint', '-W', 'warning', os.path.join(ROOT, 'man', m)], ROOT, env)
+                result(r.returncode == 0 and not r.stdout.strip(), 'mandoc: %s' % r.stdout[:1000])
     print('%d passed, %d failed' % (passed, failed))
     return failed != 0
 
