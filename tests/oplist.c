@@ -20,7 +20,8 @@ static void put(const char *key, const char *text) {
 int main(void) {
   static const char *const classes[] = {"leaf", "elem", "view", "reduce", "copy", "expand"};
   static const char *const rules[] = {"same",    "float",  "promote", "promote_float", "compare",
-                                      "logical", "select", "attr",    "sum",           "mean"};
+                                      "logical", "select", "attr",    "sum",           "mean",
+                                      "shift"};
   static const char *const kinds[] = {"end", "axis", "axes", "perm", "shape", "bool", "int", "dtype"};
   puts("[");
   bool first = true;

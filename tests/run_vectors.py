@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """run_vectors.py - runs tests/vectors through the emitted kernels: for every (op, dtypes) a spec entry, in both subnormal
 modes; hostrun --compare holds evaluator, unfused and fused kernels to one another, this script holds the fused ones to
-the files. run_vectors.py [--ops a,b] [--dtypes all|float32,int32,bool] [--no-compare]. Ends with "N passed, N failed"."""
+the files. run_vectors.py [--ops a,b] [--dtypes all|float32,int32,…] [--no-compare]. Ends with "N passed, N failed"."""
 import argparse
 import json
 import os
@@ -269,7 +269,7 @@ def supported(path, jobs):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--ops', default='')
-    p.add_argument('--dtypes', default='bool,int32,float32')
+    p.add_argument('--dtypes', default='bool,uint8,uint16,uint32,uint64,int8,int16,int32,int64,float16,bfloat16,float32')
     p.add_argument('--no-compare', action='store_true')
     a = p.parse_args()
     dtypes = None if a.dtypes == 'all' else set(a.dtypes.split(','))

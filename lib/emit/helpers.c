@@ -162,6 +162,12 @@ static void put_fold(nv_buf *b, const fold *f) {
   nv_puts(b, "  for (uint step = 16u; step > 0u; step >>= 1) {\n");
   if (f->dtype == NV_BOOL)
     nv_puts(b, "    bool other = metal::simd_shuffle_xor(ushort(value), ushort(step)) != 0;\n");
+  else if (nv_dtype_size[f->dtype] == 8) /* the shuffles know no 64-bit types */
+    nv_printf(b,
+              "    uint2 halves = as_type<uint2>(value);\n"
+              "    %s other = as_type<%s>(uint2(metal::simd_shuffle_xor(halves.x, ushort(step)),\n"
+              "        metal::simd_shuffle_xor(halves.y, ushort(step))));\n",
+              type, type);
   else
     nv_printf(b, "    %s other = metal::simd_shuffle_xor(value, ushort(step));\n", type);
   nv_puts(b, "    bool upper = (lane & step) != 0u;\n");

@@ -13,7 +13,7 @@ const char *nv_gen_literal(nv_gen *e, nv_dtype d, uint64_t bits) {
 
 /* `float4` of a dtype; bools move as uchar4 (msl-surface: vectors of bool are to be avoided in memory). */
 const char *nv_gen_vector_type(nv_gen *e, nv_dtype d) {
-  return nv_format(e->c, "%s4", d == NV_BOOL ? "uchar" : nv_msl_type(d));
+  return nv_format(e->c, "%s4", d == NV_BOOL ? "uchar" : d == NV_I8 ? "char" : nv_msl_type(d));
 }
 
 /* A comma-separated list in brackets behind what stands in b already, broken between items where a line gets full. */

@@ -179,8 +179,6 @@ void nv_gen_reduce(nv_gen *e) {
   const nv_dtype result = (nv_dtype)reduction->dtype, d = result == NV_F16 || result == NV_BF16 ? NV_F32 : result;
   const int64_t n = nv_dim_value(c, k->reduce_extent), points = nv_dim_value(c, k->extent[0]);
   const char *row = e->index.variables[0];
-  if (nv_dtype_size[d] > 4)
-    nv_raise(c, NUVECC_SPEC, "not supported yet: %s of %s", nv_ops[k->reduce_op].name, nv_dtype_name[d]);
   if (points > NV_ROWS) {
     nv_printf(b, "  uint %s = pos.y * %lldu + (pos.x >> 5);\n", row, (long long)NV_ROWS);
     nv_printf(b, "  if (%s >= %lldu) {\n    return;\n  }\n", row, (long long)points);

@@ -52,6 +52,7 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
   switch (row->dtype) {
   case NV_DT_SAME:
   case NV_DT_PROMOTE:
+  case NV_DT_SHIFT:
   case NV_DT_SELECT: break;
   case NV_DT_FLOAT:
   case NV_DT_PROMOTE_FLOAT:

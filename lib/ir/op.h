@@ -34,7 +34,8 @@ typedef enum nv_dtype_rule {
   NV_DT_SELECT,        /* first operand to bool, the others promoted, result those */
   NV_DT_ATTR,          /* attribute dtype (astype) */
   NV_DT_SUM,           /* bool and small ints to int32/uint32 (ops.md, "Reductions") */
-  NV_DT_MEAN           /* at least float */
+  NV_DT_MEAN,          /* at least float */
+  NV_DT_SHIFT          /* promoted, bool becoming uint8; result the same */
 } nv_dtype_rule;
 
 typedef enum nv_shape_rule {

@@ -268,6 +268,7 @@ static bool operand_dtypes(nvt *t, const nvt_opcall *call, nv_dtype *want) {
   case NV_DT_MEAN: d = nv_at_least_float(d); break;
   case NV_DT_SUM: d = sum_dtype(d); break;
   case NV_DT_LOGICAL: d = NV_BOOL; break;
+  case NV_DT_SHIFT: d = d == NV_BOOL ? NV_U8 : d; break;
   case NV_DT_SAME:
   case NV_DT_PROMOTE:
   case NV_DT_COMPARE:

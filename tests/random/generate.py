@@ -144,6 +144,8 @@ class Graph:
             result = 'bool'
         elif rule in ('float', 'promote_float') and dtype not in FLOATS + ('complex64',):
             result = 'float32'
+        elif rule == 'shift' and dtype == 'bool':
+            result = 'uint8'
         elif rule == 'attr':
             result = r.choice(self.supported['astype'])
             names.append(result)

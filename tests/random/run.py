@@ -26,10 +26,10 @@ def output(*command):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument('--graphs', type=int, default=2000 if os.environ.get('LONG') else 200)
+    p.add_argument('--graphs', type=int, default=2000 if os.environ.get('LONG') else 400)
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--keep', help='leave the documents here')
-    p.add_argument('--dtypes', default='bool,int32,float32', help='only these, by commas; all: every one')
+    p.add_argument('--dtypes', default='all', help='only these, by commas; all: every one')
     a = p.parse_args()
     ops = json.loads(output(os.path.join(BUILD, 'oplist')).stdout)
     for o in ops:

@@ -117,6 +117,7 @@ static nv_value apply(nv_graph *g, nv_op op, nv_value *v, uint32_t n, nv_attr at
   if (info->dtype == NV_DT_FLOAT || info->dtype == NV_DT_PROMOTE_FLOAT || info->dtype == NV_DT_MEAN)
     d = nv_at_least_float(d);
   if (info->dtype == NV_DT_LOGICAL) d = NV_BOOL;
+  if (info->dtype == NV_DT_SHIFT && d == NV_BOOL) d = NV_U8;
   if (!nv_is(d, info->domain) || (op == NV_OP_astype && !nv_is(out, info->domain))) return NV_NONE;
   if (first) v[0] = convert(g, v[0], NV_BOOL);
   for (uint32_t k = first; k < n; k++) v[k] = convert(g, v[k], d);
