@@ -33,6 +33,7 @@ group() { # name, command...: its output is shown when it fails
 
 group unit sh tests/run_unit.sh
 group style sh tests/style.sh
+[ -n "${LONG:-}" ] && group lint sh tests/lint.sh
 group cli sh tests/cli.sh
 group schema python3 tests/run_schema.py
 group wrong python3 tests/run_wrong.py
