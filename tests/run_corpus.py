@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 BUILD = os.path.join(ROOT, os.environ.get('BUILD', 'build'))
 CORPUS = os.path.join(HERE, 'corpus')
-STAGE = 1  # index.json's needs.issue up to which every spec must pass
+STAGE = 2  # index.json's needs.issue up to which every spec must pass
 
 sys.path.insert(0, CORPUS)
 sys.dont_write_bytecode = True

@@ -96,6 +96,20 @@ static void transpose(run *r, nv_value v, nv_value a, const int64_t *perm) {
   nv_eval_strided(data_of(r, a), fresh(r, v), rank, dims, strides, nv_dtype_size[nv_dtype_of(r->g, v)]);
 }
 
+static void slice(run *r, nv_value v, nv_value a, const int64_t *first) {
+  int64_t from[NV_MAX_RANK], dims[NV_MAX_RANK], dense[NV_MAX_RANK], strides[NV_MAX_RANK], start = 0;
+  const uint32_t rank = sizes_of(r, a, from);
+  const size_t size = nv_dtype_size[nv_dtype_of(r->g, v)];
+  sizes_of(r, v, dims);
+  row_major(rank, from, dense);
+  for (uint32_t k = 0; k < rank; k++) {
+    start += first[k] * dense[k];
+    strides[k] = first[rank + k] * dense[k];
+  }
+  const char *x = data_of(r, a);
+  nv_eval_strided(count_of(r, v) ? x + start * (int64_t)size : x, fresh(r, v), rank, dims, strides, size);
+}
+
 /* Kept axes outside, reduced ones inside, each in order; gathered first unless they lie so already. */
 static void reduce(run *r, nv_op op, nv_value v, nv_value a, const int64_t *axes, uint32_t naxes) {
   nv_ctx *c = r->g->c;
@@ -154,6 +168,8 @@ static void run_node(run *r, const nv_node_rec *node) {
       transpose(r, v, nv_operand(g, node, 0), attr);
     else if (op == NV_OP_broadcast_to)
       broadcast(r, v, nv_operand(g, node, 0));
+    else if (op == NV_OP_slice)
+      slice(r, v, nv_operand(g, node, 0), attr);
     else
       share(r, v, nv_operand(g, node, 0));
     break;

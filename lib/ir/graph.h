@@ -105,9 +105,9 @@ static inline nv_value nv_operand(const nv_graph *g, const nv_node_rec *n, uint3
 }
 
 /* Result dtype and shape of op on operands that have the dtypes and shapes its row asks for; false when they don't
- * (text for people in *why, in the arena: it names the op or what doesn't fit). For reshape and broadcast_to, *shape
- * is given by the caller and checked. Sizes that aren't known pass unless they can't fit: the guard is the caller's.
- */
+ * (text for people in *why, in the arena: it names the op or what doesn't fit). For reshape, broadcast_to and slice,
+ * *shape is given by the caller and checked. Sizes that aren't known pass unless they can't fit: the guard is the
+ * caller's. */
 bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_attr attr, nv_dtype *dtype,
               nv_shape *shape, const char **why);
 

@@ -217,6 +217,29 @@ static bool squeeze(nv_ctx *c, nv_shape from, nv_attr attr, nv_shape *shape, con
   return true;
 }
 
+/* Attributes: the first element of every axis, then the steps. A step of 1 where at most one element is taken, a
+ * first element of 0 where none is: so that what is the same has the same attributes. */
+static bool slice(nv_ctx *c, nv_shape from, nv_attr attr, nv_shape to, const char **why) {
+  uint32_t rank = nv_shape_rank(c, from);
+  const int64_t *first = nv_attr_list(c, attr), *step = first + rank;
+  const nv_dim *have = nv_shape_dims(c, from), *want = nv_shape_dims(c, to);
+  if (nv_attr_count(c, attr) != 2 * rank || nv_shape_rank(c, to) != rank)
+    return fail(c, why, "a slice of %s needs rank %u and %u numbers", nv_shape_text(c, from), rank, 2 * rank);
+  for (uint32_t k = 0; k < rank; k++) {
+    int64_t size, n, last;
+    if (!nv_dim_is_const(c, have[k], &size) || !nv_dim_is_const(c, want[k], &n))
+      return fail(c, why, "not supported yet: a slice of an open size");
+    bool fits = n >= 0 && (n > 1 || step[k] == 1) && (n > 0 || first[k] == 0) && step[k] != 0;
+    if (fits && n > 0)
+      fits = nv_mul64(n - 1, step[k], &last) && nv_add64(first[k], last, &last) && first[k] >= 0 &&
+             first[k] < size && last >= 0 && last < size;
+    if (!fits)
+      return fail(c, why, "axis %u of %s has no %lld elements from %lld by %lld", k, nv_shape_text(c, from),
+                  (long long)n, (long long)first[k], (long long)step[k]);
+  }
+  return true;
+}
+
 bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_attr attr, nv_dtype *dtype,
               nv_shape *shape, const char **why) {
   nv_ctx *c = g->c;
@@ -241,6 +264,7 @@ bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_at
   case NV_SH_TRANSPOSE: fits = transpose(c, shapes[0], attr, shape, why); break;
   case NV_SH_EXPAND_DIMS: fits = expand_dims(c, shapes[0], attr, shape, why); break;
   case NV_SH_SQUEEZE: fits = squeeze(c, shapes[0], attr, shape, why); break;
+  case NV_SH_SLICE: fits = slice(c, shapes[0], attr, *shape, why); break;
   case NV_SH_REDUCE: fits = reduce(c, row, shapes[0], attr, shape, why); break;
   case NV_SH_NONE: return fail(c, why, "not supported yet: %s", row->name);
   }

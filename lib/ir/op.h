@@ -45,6 +45,7 @@ typedef enum nv_shape_rule {
   NV_SH_TRANSPOSE,
   NV_SH_EXPAND_DIMS,
   NV_SH_SQUEEZE,
+  NV_SH_SLICE,
   NV_SH_REDUCE,
   NV_SH_NONE
 } nv_shape_rule;
@@ -59,7 +60,8 @@ typedef enum nv_attr_kind {
   NV_AT_SHAPE, /* list of sizes; reshape takes one -1 */
   NV_AT_BOOL,
   NV_AT_INT,
-  NV_AT_DTYPE
+  NV_AT_DTYPE,
+  NV_AT_SLICE  /* None, or a list of ints and Nones, one a leading axis; slice has three of them */
 } nv_attr_kind;
 typedef struct nv_attr_info {
   const char *name;

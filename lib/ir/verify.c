@@ -63,10 +63,11 @@ static bool is_identity(const nv_graph *g, const nv_node_rec *n) {
   if (n->noperands != 1 || (row->cls != NV_VIEW && row->dtype != NV_DT_ATTR)) return false;
   const nv_value_rec *from = &g->values[g->pool[n->operands]], *to = &g->values[n->result];
   if (from->shape != to->shape || from->dtype != to->dtype) return false;
-  if (row->shape != NV_SH_TRANSPOSE) return true;
-  const int64_t *axes = nv_attr_list(g->c, n->attr);
-  for (uint32_t k = 0; k < nv_attr_count(g->c, n->attr); k++)
-    if (axes[k] != (int64_t)k) return false; /* equal sizes, but moved */
+  if (row->shape != NV_SH_TRANSPOSE && row->shape != NV_SH_SLICE) return true;
+  const int64_t *list = nv_attr_list(g->c, n->attr);
+  const uint32_t rank = nv_shape_rank(g->c, from->shape);
+  for (uint32_t k = 0; k < rank; k++) /* equal sizes, but moved? */
+    if (row->shape == NV_SH_SLICE ? list[k] != 0 || list[rank + k] != 1 : list[k] != (int64_t)k) return false;
   return true;
 }
 

@@ -60,6 +60,7 @@ static void add_view(nv_fuser *f, nv_node k) {
   f->next[v] = x;
   f->views[v] = (uint8_t)(f->views[x] + 1);
   f->order[v] = f->order[x];
+  f->part[v] = f->part[x] || n->op == NV_OP_slice;
   if (constant) {
     f->views[v] = 0;
     return;
@@ -68,6 +69,7 @@ static void add_view(nv_fuser *f, nv_node k) {
     f->order[v] = nv_order_transpose(f, f->order[x], nv_shape_at(g, x), n->attr);
   if (n->op == NV_OP_broadcast_to && nv_shape_count(f->c, nv_shape_at(g, v)) != nv_shape_count(f->c, nv_shape_at(g, x)))
     f->order[v] = NV_NONE;
+  if (n->op == NV_OP_slice) f->order[v] = NV_NONE;
   if (is_order_kept(f, v) && x != b && is_order_kept(f, x)) { /* two reshapes are one */
     f->next[v] = f->next[x];
     f->views[v] = f->views[x];
@@ -80,6 +82,7 @@ static void add_view(nv_fuser *f, nv_node k) {
   f->base[v] = v;
   f->order[v] = 0;
   f->views[v] = 0;
+  f->part[v] = false;
 }
 
 static void add_reduction(nv_fuser *f, nv_node k) {
@@ -189,7 +192,7 @@ static void make_spaces(nv_fuser *f) {
       uint32_t order = f->order[d->operand];
       if (d->item == NV_NONE || !is_pointwise(f, d->item) || order == NV_NONE) continue;
       if (to != d->operand) {
-        if (nv_node_of(f->g, to)->op == NV_OP_broadcast_to) continue;
+        if (nv_node_of(f->g, to)->op == NV_OP_broadcast_to || nv_node_of(f->g, to)->op == NV_OP_slice) continue;
         if (nv_node_of(f->g, to)->op == NV_OP_transpose)
           order = nv_order_transpose(f, order, nv_shape_at(f->g, d->operand), nv_node_of(f->g, to)->attr);
       }
@@ -233,7 +236,8 @@ static bool is_aligned(nv_fuser *f, uint32_t u, uint32_t w, const nv_edge *d) {
   if (order == NV_NONE) return false;
   if (f->items[w].kind == NV_ITEM_VIEW) {
     const nv_node_rec *n = nv_node_of(f->g, f->items[w].value);
-    if (nv_shape_count(f->c, nv_shape_at(f->g, n->result)) != nv_shape_count(f->c, nv_shape_at(f->g, d->operand)))
+    if (n->op == NV_OP_slice ||
+        nv_shape_count(f->c, nv_shape_at(f->g, n->result)) != nv_shape_count(f->c, nv_shape_at(f->g, d->operand)))
       return false;
     if (n->op == NV_OP_transpose) order = nv_order_transpose(f, order, nv_shape_at(f->g, d->operand), n->attr);
     if (f->orders[order].depth > NV_MAX_ORDER) return false;
@@ -359,6 +363,7 @@ static void classify_edge(nv_fuser *f, uint32_t item, nv_edge *d, uint32_t *leav
   else if (can_clone(f, d, w, leaves)) d->kind = NV_EDGE_CLONE;
   else if (u->kept) cut(d, NV_WHY_KEPT);
   else if (w->kind == NV_ITEM_REDUCE) cut(d, NV_WHY_REDUCES);
+  else if (f->part[d->operand]) cut(d, NV_WHY_PART);
   else cut(d, f->order[d->operand] == NV_NONE ? NV_WHY_REPEATS : NV_WHY_ORDER);
 }
 
@@ -620,6 +625,7 @@ static void init(nv_fuser *f) {
   f->base = NV_NEW_N(c, nv_value, n);
   f->next = NV_NEW_N(c, nv_value, n);
   f->order = NV_NEW_N(c, uint32_t, n);
+  f->part = NV_NEW_N(c, bool, n);
   f->views = NV_NEW_N(c, uint8_t, n);
   f->memo_mark = NV_NEW_N(c, uint32_t, n);
   f->memo_head = NV_NEW_N(c, uint32_t, n);
@@ -632,6 +638,7 @@ static void init(nv_fuser *f) {
   f->why[NV_WHY_REDUCED] = "a reduction's kernel ends with its results";
   f->why[NV_WHY_REDUCES] = "computing it inside the reduction would read more, or cost too much";
   f->why[NV_WHY_REPEATS] = "computing it again for every repeated element would read more, or cost too much";
+  f->why[NV_WHY_PART] = "computing it again for the slice would read more, or cost too much";
   f->why[NV_WHY_ORDER] = "its elements are needed in another order";
   f->why[NV_WHY_KEPT] = "a copy is never computed twice";
   f->why[NV_WHY_CYCLE] = "a kernel between the two needs it, and one kernel would wait for itself";

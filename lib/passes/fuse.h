@@ -17,8 +17,8 @@ typedef enum nv_edge_kind {
 } nv_edge_kind;
 
 typedef enum nv_why { /* an edge was not fused */
-  NV_WHY_NONE, NV_WHY_OFF, NV_WHY_REDUCED, NV_WHY_REDUCES, NV_WHY_REPEATS, NV_WHY_ORDER, NV_WHY_KEPT, NV_WHY_CYCLE,
-  NV_WHY_BUFFERS, NV_WHY_STATEMENTS, NV_WHY_LIVE, NV_NWHY
+  NV_WHY_NONE, NV_WHY_OFF, NV_WHY_REDUCED, NV_WHY_REDUCES, NV_WHY_REPEATS, NV_WHY_PART, NV_WHY_ORDER, NV_WHY_KEPT,
+  NV_WHY_CYCLE, NV_WHY_BUFFERS, NV_WHY_STATEMENTS, NV_WHY_LIVE, NV_NWHY
 } nv_why;
 
 typedef struct nv_edge {
@@ -89,7 +89,8 @@ typedef struct nv_fuser {
   /* a value */
   uint32_t *item_of;        /* NV_NONE: none */
   nv_value *base, *next;    /* of a view: what it is a view of in the end, and in one step */
-  uint32_t *order;          /* relative to base; NV_NONE: elements are repeated */
+  uint32_t *order;          /* relative to base; NV_NONE: elements are repeated or left out */
+  bool *part;               /* a slice stands on the way to base */
   uint8_t *views;           /* on the way to base */
   /* orders */
   nv_step *steps; uint32_t nsteps, steps_cap;

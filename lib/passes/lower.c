@@ -4,6 +4,7 @@
  * order in the space. An operand's index is the user's, taken back through the views between them. At the end axes that
  * every offset steps through evenly are merged, and what is left is mapped to the grid. */
 #include "fuse.h"
+#include "region.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@ typedef struct element { /* which element of an array a point works on */
   nv_shape shape;
   nv_dim linear;            /* row-major */
   bool split;               /* at[] is known */
+  bool part;                /* a slice leaves elements of the array out */
   nv_dim at[NV_MAX_RANK];
 } element;
 
@@ -26,6 +28,12 @@ typedef struct store {
   nv_value value;
   uint32_t port, instr, number;
 } store;
+
+typedef struct reach { /* an operand that is read */
+  bool whole;    /* every element */
+  nv_dim *at;    /* else: at these offsets */
+  uint32_t n, cap;
+} reach;
 
 typedef struct known { /* an element by order and shape */
   uint32_t order;
@@ -41,6 +49,7 @@ typedef struct lowering {
   uint32_t scope; /* marks instructions that may be used again; behind a reduction, none that stand before it */
   frame *frames; uint32_t nframes, frames_cap;
   store *stores; uint32_t nstores, stores_cap;
+  reach *reaches; uint32_t reaches_cap;
   known *elements; uint32_t nelements, elements_cap;
   nv_dim symbol[NV_MAX_RANK]; /* of the axes that aren't 1 */
   int64_t extent[NV_MAX_RANK];
@@ -99,7 +108,7 @@ static void need_split(nv_ctx *c, element *e) {
 
 /* The same linear index in another shape. */
 static element reshaped(nv_ctx *c, const element *e, nv_shape shape) {
-  element r = {.shape = shape, .linear = e->linear};
+  element r = {.shape = shape, .linear = e->linear, .part = e->part};
   int64_t from[NV_MAX_RANK], to[NV_MAX_RANK];
   uint32_t n = get_dims(c, e->shape, from), m = get_dims(c, shape, to), i = 0, j = 0;
   if (!e->split) return r;
@@ -125,13 +134,17 @@ static element before_view(lowering *l, nv_value view, element e) {
   nv_shape from = nv_shape_at(l->g, x);
   int64_t dims[NV_MAX_RANK];
   uint32_t rank = get_dims(c, from, dims), drop = nv_shape_rank(c, e.shape) - rank;
-  bool moved = n->op == NV_OP_transpose, repeated = n->op == NV_OP_broadcast_to;
-  if ((!moved && !repeated) || (f->order[x] != NV_NONE && f->order[view] == f->order[x] && f->base[view] == f->base[x]))
+  bool moved = n->op == NV_OP_transpose, repeated = n->op == NV_OP_broadcast_to, part = n->op == NV_OP_slice;
+  if ((!moved && !repeated && !part) ||
+      (f->order[x] != NV_NONE && f->order[view] == f->order[x] && f->base[view] == f->base[x]))
     return reshaped(c, &e, from);
   need_split(c, &e);
-  element r = {.shape = from, .split = true};
+  element r = {.shape = from, .split = true, .part = e.part || part};
+  const int64_t *attr = nv_attr_list(c, n->attr);
   for (uint32_t k = 0; k < rank; k++) {
-    if (moved) r.at[nv_attr_list(c, n->attr)[k]] = e.at[k];
+    if (part)
+      r.at[k] = nv_dim_add(c, nv_dim_const(c, attr[k]), nv_dim_mul(c, e.at[k], nv_dim_const(c, attr[rank + k])));
+    else if (moved) r.at[attr[k]] = e.at[k];
     else r.at[k] = dims[k] == 1 ? nv_dim_const(c, 0) : e.at[k + drop];
   }
   r.linear = join(c, r.at, dims, rank);
@@ -213,10 +226,11 @@ static nv_value written_value(const lowering *l, const nv_item *w) {
   return w->port != NV_NONE ? l->g->outputs[w->port].value : w->value;
 }
 
-static uint32_t load(lowering *l, const nv_edge *d, const nv_item *user, nv_dim at) {
+static uint32_t load(lowering *l, const nv_edge *d, const nv_item *user, const element *e) {
   nv_fuser *f = l->f;
   nv_kernel *k = l->k;
   nv_value v = d->base;
+  nv_dim at = e->linear;
   uint32_t i = recall(l, v, at);
   if (i != NV_NONE) return i;
   if (f->operand_mark[v] != l->epoch) {
@@ -224,11 +238,18 @@ static uint32_t load(lowering *l, const nv_edge *d, const nv_item *user, nv_dim 
     f->operand_mark[v] = l->epoch;
     f->operand_index[v] = k->noperands;
     NV_GROW(l->c, k->operands, k->operands_cap, (size_t)k->noperands + 1);
-    /* Views reach every element of what they view, so every element is read. */
     nv_value from = d->item == NV_NONE ? v : written_value(l, &f->items[d->item]);
     k->operands[k->noperands++] = (nv_operand_rec){.value = from, .dtype = (uint8_t)nv_dtype_of(l->g, v),
                                                    .port = NV_NONE, .elements = count, .extent = count};
+    NV_GROW(l->c, l->reaches, l->reaches_cap, k->noperands);
+    l->reaches[k->noperands - 1] = (reach){0};
     if (d->item != NV_NONE) add_cut(l, d, user);
+  }
+  reach *r = &l->reaches[f->operand_index[v]];
+  if (!e->part) r->whole = true; /* other views reach every element of what they view */
+  if (!r->whole) {
+    NV_GROW(l->c, r->at, r->cap, (size_t)r->n + 1);
+    r->at[r->n++] = at;
   }
   i = add_instr(l, (nv_instr){.kind = NV_I_LOAD, .dtype = (uint8_t)nv_dtype_of(l->g, v), .operand = f->operand_index[v],
                               .offset = at, .value = v});
@@ -310,7 +331,7 @@ static uint32_t next_arg(lowering *l) {
     e = before_view(l, v, e);
   }
   if (d->kind == NV_EDGE_INPUT || d->kind == NV_EDGE_CUT || (d->kind == NV_EDGE_JOIN && !clone))
-    return load(l, d, w, e.linear);
+    return load(l, d, w, &e);
   uint32_t i = recall(l, d->base, e.linear);
   if (i == NV_NONE) push(l, d->item, &e);
   return i;
@@ -513,8 +534,22 @@ static uint32_t count_live(lowering *l) {
   return most;
 }
 
+/* What slices leave of the operands. */
+static void count_elements(lowering *l) {
+  nv_kernel *k = l->k;
+  for (uint32_t i = 0; i < k->noperands; i++) {
+    reach *r = &l->reaches[i];
+    nv_operand_rec *o = &k->operands[i];
+    if (!r->whole)
+      o->elements = nv_count_touched(l->c, nv_shape_at(l->g, o->value), r->at, r->n, l->symbol, l->extent, l->nsymbols);
+    nv_drop(l->c, r->at);
+  }
+  nv_drop(l->c, l->reaches);
+}
+
 static void end_kernel(lowering *l) {
   nv_kernel *k = l->k;
+  count_elements(l);
   map_space(l);
   if (l->nstores) qsort(l->stores, l->nstores, sizeof *l->stores, compare_stores);
   for (uint32_t s = 0; s < l->nstores; s++) {

@@ -1,5 +1,6 @@
 /* plan.c - where every operand of every launch lies, which launches wait for others, and how many bytes move. */
 #include "passes.h"
+#include "region.h"
 
 #include <stdlib.h>
 
@@ -292,24 +293,129 @@ static void place_launches(planner *s) {
 
 static bool is_empty(const planner *s, nv_value v) { return nv_shape_count(s->c, nv_shape_at(s->g, v)) == 0; }
 
+/* What is needed of a value. Boxes are kept while few, and then too few rather than too many. */
+enum { MOST_BOXES = 32 };
+typedef struct need {
+  bool all;
+  nv_run *boxes; /* else: n of them, one behind the other */
+  uint32_t n, cap;
+} need;
+
+static void need_all(planner *s, need *of) {
+  nv_drop(s->c, of->boxes);
+  *of = (need){.all = true};
+}
+
+static void need_box(planner *s, need *needs, nv_value v, const nv_run *box) {
+  nv_shape shape = nv_shape_at(s->g, v);
+  uint32_t rank = nv_shape_rank(s->c, shape);
+  need *of = &needs[v];
+  if (of->all) return;
+  if (nv_box_count(box, rank) == nv_shape_count(s->c, shape)) {
+    need_all(s, of);
+    return;
+  }
+  for (uint32_t i = 0; i < of->n; i++)
+    if (nv_box_holds(of->boxes + i * rank, box, rank)) return;
+  if (of->n == MOST_BOXES) return;
+  NV_GROW(s->c, of->boxes, of->cap, ((size_t)of->n + 1) * rank + 1);
+  memcpy(of->boxes + of->n++ * rank, box, rank * sizeof *box);
+}
+
+/* What a view's operand must hold for this box of its result; false: nothing can be told. */
+static bool box_before(planner *s, const nv_node_rec *n, const nv_run *box, nv_run *out) {
+  nv_ctx *c = s->c;
+  nv_shape from = nv_shape_at(s->g, nv_operand(s->g, n, 0)), to = nv_shape_at(s->g, n->result);
+  const int64_t *attr = nv_attr_list(c, n->attr);
+  uint32_t rank = nv_shape_rank(c, from), drop = nv_shape_rank(c, to) - rank;
+  switch (n->op) {
+  case NV_OP_transpose:
+    for (uint32_t k = 0; k < rank; k++) out[attr[k]] = box[k];
+    return true;
+  case NV_OP_broadcast_to:
+    for (uint32_t k = 0; k < rank; k++)
+      out[k] = nv_dim_value(c, nv_shape_dims(c, from)[k]) == 1 ? (nv_run){0, 1, 1} : box[k + drop];
+    return true;
+  case NV_OP_slice:
+    for (uint32_t k = 0; k < rank; k++) {
+      int64_t step = attr[rank + k], first = attr[k] + box[k].first * step, by = box[k].step * step;
+      if (by < 0) first += by * (box[k].n - 1), by = -by;
+      out[k] = (nv_run){first, box[k].n > 1 ? by : 1, box[k].n};
+    }
+    return true;
+  default: return nv_box_reshape(c, box, to, from, out);
+  }
+}
+
+/* The kept axes as the result's, the reduced ones whole. */
+static void box_before_reduction(planner *s, const nv_node_rec *n, const nv_run *box, nv_run *out) {
+  nv_shape from = nv_shape_at(s->g, nv_operand(s->g, n, 0));
+  const int64_t *attr = nv_attr_list(s->c, n->attr);
+  uint32_t next = 0, axis = 1, naxes = nv_attr_count(s->c, n->attr);
+  for (uint32_t k = 0; k < nv_shape_rank(s->c, from); k++) {
+    bool reduced = axis < naxes && attr[axis] == k;
+    out[k] = reduced ? (nv_run){0, 1, nv_dim_value(s->c, nv_shape_dims(s->c, from)[k])} : box[next];
+    axis += reduced;
+    next += !reduced || attr[0];
+  }
+}
+
+/* Passes what is needed of a node's result on to its operands. */
+static void pass_on(planner *s, need *needs, const nv_node_rec *n) {
+  nv_graph *g = s->g;
+  const need *of = &needs[n->result];
+  nv_shape shape = nv_shape_at(g, n->result);
+  uint32_t rank = nv_shape_rank(s->c, shape);
+  nv_run whole[NV_MAX_RANK], box[NV_MAX_RANK];
+  if (!of->all && !of->n) return;
+  if (of->all && n->op != NV_OP_slice) {
+    for (uint32_t i = 0; i < n->noperands; i++)
+      if (!is_empty(s, nv_operand(g, n, i))) need_all(s, &needs[nv_operand(g, n, i)]);
+    return;
+  }
+  for (uint32_t k = 0; k < rank; k++) whole[k] = (nv_run){0, 1, nv_dim_value(s->c, nv_shape_dims(s->c, shape)[k])};
+  for (uint32_t b = 0; b < (of->all ? 1 : of->n); b++) {
+    const nv_run *at = of->all ? whole : of->boxes + b * rank;
+    if (nv_ops[n->op].cls == NV_VIEW) {
+      if (box_before(s, n, at, box)) need_box(s, needs, nv_operand(g, n, 0), box);
+    } else if (nv_ops[n->op].cls == NV_REDUCE) {
+      if (is_empty(s, nv_operand(g, n, 0))) return;
+      box_before_reduction(s, n, at, box);
+      need_box(s, needs, nv_operand(g, n, 0), box);
+    } else {
+      for (uint32_t i = 0; i < n->noperands; i++) need_box(s, needs, nv_operand(g, n, i), at);
+    }
+  }
+}
+
 /* Every input element that an output depends on once, every output element once. */
 static void find_lower_bound(planner *s) {
   nv_graph *g = s->g;
-  bool *needed = NV_NEW_N(s->c, bool, (size_t)g->nnodes + 1);
+  uint32_t cap = 0;
+  need *needs = nv_grow(s->c, NULL, &cap, (size_t)g->nvalues + 1, sizeof *needs);
   int64_t bytes = 0;
+  memset(needs, 0, g->nvalues * sizeof *needs);
   for (uint32_t k = 0; k < g->noutputs; k++) {
     nv_value v = g->outputs[k].value;
     bytes = add_bytes(s, bytes, nv_shape_count(s->c, nv_shape_at(g, v)), nv_dtype_of(g, v));
-    if (!is_empty(s, v)) needed[g->values[v].node] = true;
+    if (!is_empty(s, v)) needs[v].all = true;
   }
   for (uint32_t k = g->nnodes; k-- > 0;) {
     const nv_node_rec *n = &g->nodes[k];
-    if (!needed[k]) continue;
-    for (uint32_t i = 0; i < n->noperands; i++)
-      if (!is_empty(s, nv_operand(g, n, i))) needed[g->values[nv_operand(g, n, i)].node] = true;
-    if (n->op == NV_OP_INPUT)
-      bytes = add_bytes(s, bytes, nv_shape_count(s->c, nv_shape_at(g, n->result)), nv_dtype_of(g, n->result));
+    need *of = &needs[n->result];
+    for (uint32_t i = 1; i < nv_op_results((nv_op)n->op); i++)
+      if (needs[n->result + i].all || needs[n->result + i].n) need_all(s, of);
+    pass_on(s, needs, n);
+    if (n->op == NV_OP_INPUT) {
+      nv_shape shape = nv_shape_at(g, n->result);
+      int64_t least = of->all ? nv_shape_count(s->c, shape) : 0, most;
+      if (of->n) nv_boxes_count(s->c, of->boxes, of->n, nv_shape_rank(s->c, shape), &least, &most);
+      bytes = add_bytes(s, bytes, least, nv_dtype_of(g, n->result));
+    }
+    nv_drop(s->c, of->boxes);
+    of->boxes = NULL;
   }
+  nv_drop(s->c, needs);
   s->p->bytes_lower_bound = bytes;
 }
 

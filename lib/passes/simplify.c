@@ -92,6 +92,28 @@ static bool keeps_order(nv_ctx *c, nv_shape from, nv_attr perm) {
   return true;
 }
 
+/* Does a slice whose result has its operand's shape take every element in its place? */
+static bool is_whole(nv_ctx *c, nv_attr attr) {
+  const int64_t *first = nv_attr_list(c, attr);
+  uint32_t rank = nv_attr_count(c, attr) / 2;
+  for (uint32_t k = 0; k < rank; k++)
+    if (first[k] != 0 || first[rank + k] != 1) return false;
+  return true;
+}
+
+/* The attributes of slicing by outer, then by inner, to shape. */
+static nv_attr slice_twice(nv_ctx *c, nv_attr outer, nv_attr inner, nv_shape shape) {
+  int64_t list[2 * NV_MAX_RANK];
+  uint32_t rank = nv_attr_count(c, outer) / 2;
+  const int64_t *a = nv_attr_list(c, outer), *b = nv_attr_list(c, inner);
+  for (uint32_t k = 0; k < rank; k++) {
+    int64_t n = nv_dim_value(c, nv_shape_dims(c, shape)[k]);
+    list[k] = n ? a[k] + b[k] * a[rank + k] : 0;
+    list[rank + k] = n > 1 ? a[rank + k] * b[rank + k] : 1;
+  }
+  return nv_attr_make(c, list, 2 * rank);
+}
+
 static void become(form *f, nv_op op, nv_value operand) {
   f->op = op;
   f->operands[0] = operand;
@@ -109,7 +131,8 @@ static nv_value constant_of(const nv_graph *g, nv_value v) {
 }
 
 /* One rewriting of a view. Canonical are: reshape for every view that keeps the elements' order, transpose for those
- * that don't, broadcast_to for repetition, of a constant always from rank 0. True: f changed, or *v is the result. */
+ * that don't, slice for a part, broadcast_to for repetition, of a constant always from rank 0. True: f changed, or *v
+ * is the result. */
 static bool rewrite_view(walk *w, form *f, nv_value *v) {
   nv_ctx *c = w->c;
   nv_graph *g = w->g;
@@ -121,7 +144,7 @@ static bool rewrite_view(walk *w, form *f, nv_value *v) {
     become(f, NV_OP_broadcast_to, k);
     return true;
   }
-  if (from == f->shape && f->op != NV_OP_transpose) {
+  if (from == f->shape && f->op != NV_OP_transpose && (f->op != NV_OP_slice || is_whole(c, f->attr))) {
     *v = x;
     return true;
   }
@@ -145,6 +168,11 @@ static bool rewrite_view(walk *w, form *f, nv_value *v) {
       f->attr = nv_attr_make(c, perm, rank);
       f->operands[0] = nv_operand(g, n, 0);
     }
+    return true;
+  case NV_OP_slice:
+    if (n->op != NV_OP_slice) return false;
+    f->attr = slice_twice(c, n->attr, f->attr, f->shape);
+    f->operands[0] = nv_operand(g, n, 0);
     return true;
   case NV_OP_broadcast_to:
     if (k != NV_NONE) return false;

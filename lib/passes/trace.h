@@ -233,6 +233,9 @@ typedef struct nvt_attrs {
   nv_attr attr;
   nv_shape shape; /* reshape, broadcast_to: the result's */
 } nvt_attrs;
+/* Python's slice of n elements: p is start, stop, step, each an int or None; the step isn't 0. A step of 1 where at
+ * most one element is taken, a first of 0 where none is. */
+void nvt_slice_bounds(const nvt_val *p, int64_t n, int64_t *first, int64_t *step, int64_t *count);
 bool nvt_read_attrs(nvt *t, const nvt_opcall *call, nv_shape shape, nvt_attrs *out);
 
 /* ---- trace_expr.c ---- */

@@ -235,10 +235,64 @@ static bool dtype_of(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *
   return false;
 }
 
+void nvt_slice_bounds(const nvt_val *p, int64_t n, int64_t *first, int64_t *step, int64_t *count) {
+  *step = p[2].kind == NVT_INT ? p[2].u.i : 1;
+  if (*step == INT64_MIN) *step = -INT64_MAX;
+  const int64_t lo = *step > 0 ? 0 : -1, hi = *step > 0 ? n : n - 1; /* where start and stop are clamped to */
+  int64_t ends[2];
+  for (uint32_t i = 0; i < 2; i++) {
+    int64_t e = (i == 0) == (*step > 0) ? lo : hi;
+    if (p[i].kind == NVT_INT) {
+      e = p[i].u.i < 0 ? p[i].u.i + n : p[i].u.i;
+      e = e < lo ? lo : e > hi ? hi : e;
+    }
+    ends[i] = e;
+  }
+  const int64_t span = *step > 0 ? ends[1] - ends[0] : ends[0] - ends[1], width = *step > 0 ? *step : -*step;
+  *count = span > 0 ? (span - 1) / width + 1 : 0;
+  *first = *count ? ends[0] : 0;
+  if (*count <= 1) *step = 1;
+}
+
+/* start, stop and step of slice, from attribute k on: firsts and steps into v, the result's shape. */
+static bool slice(nvt *t, const nvt_opcall *call, uint32_t k, nv_shape shape, int64_t *v, nv_shape *out) {
+  const char *op = nv_ops[call->op].name;
+  const uint32_t rank = nv_shape_rank(t->c, shape);
+  nvt_arg a[3];
+  for (uint32_t i = 0; i < 3; i++) {
+    a[i] = attr_or_default(call, k + i);
+    if (a[i].v.kind == NVT_NONE) continue;
+    if (a[i].v.kind != NVT_LIST) return wrong_kind(t, call, k + i, &a[i], "a list of ints and None");
+    if (a[i].v.u.seq->n <= rank) continue;
+    nvt_error(t, a[i].pos, "%s: %u values of %s, but rank %u", op, a[i].v.u.seq->n, nv_ops[call->op].attrs[k + i].name,
+              rank);
+    return false;
+  }
+  int64_t count[NV_MAX_RANK];
+  for (uint32_t axis = 0; axis < rank; axis++) {
+    nvt_val p[3] = {{0}};
+    for (uint32_t i = 0; i < 3; i++) {
+      p[i] = nvt_none();
+      if (a[i].v.kind == NVT_NONE || axis >= a[i].v.u.seq->n) continue;
+      p[i] = a[i].v.u.seq->at[axis];
+      if (p[i].kind != NVT_NONE && p[i].kind != NVT_INT)
+        return wrong_kind(t, call, k + i, &a[i], "a list of ints and None");
+    }
+    if (p[2].kind == NVT_INT && p[2].u.i == 0) {
+      nvt_error(t, element_pos(t, &a[2], axis), "step 0 of a slice");
+      return false;
+    }
+    const int64_t size = nv_dim_value(t->c, nv_shape_dims(t->c, shape)[axis]);
+    nvt_slice_bounds(p, size, &v[axis], &v[rank + axis], &count[axis]);
+  }
+  *out = nv_shape_of_ints(t->c, count, rank);
+  return true;
+}
+
 bool nvt_read_attrs(nvt *t, const nvt_opcall *call, nv_shape shape, nvt_attrs *out) {
   const nv_op_info *row = &nv_ops[call->op];
   const uint32_t n = count_attrs(call->op), rank = nv_shape_rank(t->c, shape);
-  int64_t v[NV_MAX_RANK + NV_MAX_ATTRS];
+  int64_t v[2 * NV_MAX_RANK + NV_MAX_ATTRS];
   uint32_t count = 0;
   *out = (nvt_attrs){NV_NO_ATTR, shape};
   for (uint32_t k = 0; k < n; k++) {
@@ -307,6 +361,11 @@ bool nvt_read_attrs(nvt *t, const nvt_opcall *call, nv_shape shape, nvt_attrs *o
     case NV_AT_SHAPE:
       if (!sizes(t, call, k, &a, shape, row->shape == NV_SH_RESHAPE, &out->shape)) return false;
       if (!nvt_check_shape(t, out->shape, a.pos)) return false;
+      break;
+    case NV_AT_SLICE:
+      if (!slice(t, call, k, shape, v, &out->shape)) return false;
+      count = 2 * rank;
+      k += 2;
       break;
     case NV_AT_BOOL:
       if (a.v.kind != NVT_BOOL) return wrong_kind(t, call, k, &a, "true or false");

@@ -225,128 +225,137 @@ nvt_val nvt_index_list(nvt *t, nvt_val base, nvt_val index, nv_pos pos) {
   return nvt_poison();
 }
 
-/* Python's slice of n elements: first, step and count. false: reported. index: the NV_AST_SLICE. */
-static bool slice_of(nvt *t, nvt_val v, nv_ast index, int64_t n, int64_t *first, int64_t *step,
-                     int64_t *count) {
+/* Is v, a slice, of ints and None, its step not 0? index: the NV_AST_SLICE. */
+static bool check_slice(nvt *t, nvt_val v, nv_ast index) {
   const nvt_val *p = v.u.seq->at;
-  int64_t lo, hi;
   nv_ast part = nvt_at(t, index)->first;
   for (uint32_t i = 0; i < 3; i++, part = part == NV_NONE ? part : nvt_at(t, part)->next) {
-    if (p[i].kind == NVT_INT || p[i].kind == NVT_NONE) continue;
-    nvt_error(t, part == NV_NONE ? nvt_at(t, index)->pos : nvt_at(t, part)->pos,
-              "a slice takes static ints, not %s", nvt_show(t, p[i]));
-    return false;
-  }
-  *step = p[2].kind == NVT_INT ? p[2].u.i : 1;
-  if (*step == 0) {
-    part = nvt_at(t, nvt_at(t, nvt_at(t, index)->first)->next)->next;
-    nvt_error(t, nvt_at(t, part)->pos, "step 0 of a slice");
-    return false;
-  }
-  if (*step == INT64_MIN) *step = -INT64_MAX;
-  lo = *step > 0 ? 0 : -1, hi = *step > 0 ? n : n - 1; /* where start and stop are clamped to */
-  int64_t ends[2];
-  for (uint32_t i = 0; i < 2; i++) {
-    int64_t e = (i == 0) == (*step > 0) ? lo : hi;
-    if (p[i].kind == NVT_INT) {
-      e = p[i].u.i < 0 ? p[i].u.i + n : p[i].u.i;
-      e = e < lo ? lo : e > hi ? hi : e;
+    const nv_pos pos = nvt_at(t, part == NV_NONE ? index : part)->pos;
+    if (p[i].kind != NVT_INT && p[i].kind != NVT_NONE) {
+      nvt_error(t, pos, "a slice takes static ints, not %s", nvt_show(t, p[i]));
+      return false;
     }
-    ends[i] = e;
+    if (i == 2 && p[i].kind == NVT_INT && p[i].u.i == 0) {
+      nvt_error(t, pos, "step 0 of a slice");
+      return false;
+    }
   }
-  *first = ends[0];
-  const int64_t span = *step > 0 ? ends[1] - ends[0] : ends[0] - ends[1], width = *step > 0 ? *step : -*step;
-  *count = span > 0 ? (span - 1) / width + 1 : 0;
   return true;
 }
 
 static nvt_val slice_list(nvt *t, nvt_val base, nvt_val v, nv_ast index) {
   int64_t first, step, count;
-  if (!slice_of(t, v, index, base.u.seq->n, &first, &step, &count)) return nvt_poison();
+  if (!check_slice(t, v, index)) return nvt_poison();
+  nvt_slice_bounds(v.u.seq->at, base.u.seq->n, &first, &step, &count);
   nvt_val *at = NV_NEW_N(t->c, nvt_val, (size_t)count + 1);
   for (int64_t i = 0; i < count; i++) at[i] = base.u.seq->at[first + i * step];
   return nvt_seq_make(t, NVT_LIST, at, NULL, (uint32_t)count);
 }
 
-/* Indices of an array: what is wrong is said; new axes and whole slices are built, the rest is refused. */
+typedef struct cut { /* what indices make of an array: slice, then squeeze, then expand_dims */
+  int64_t list[2 * NV_MAX_RANK], count[NV_MAX_RANK]; /* firsts and steps; sizes */
+  int64_t dropped[NV_MAX_RANK], added[NV_MAX_RANK];  /* axes, of the operand and of the result */
+  uint32_t ndropped, nadded;
+  bool whole; /* every element stays in its place */
+} cut;
+
+static bool emit_step(nvt *t, nv_op op, nv_value *v, const int64_t *list, uint32_t n, nv_shape shape, nv_pos pos) {
+  *v = nvt_emit(t, op, v, 1, nv_attr_make(t->c, list, n), shape, pos);
+  return *v != NV_NONE;
+}
+
+static nvt_val emit_cut(nvt *t, nv_ast a, nvt_val base, const cut *k) {
+  const nv_pos pos = nvt_at(t, a)->pos;
+  const uint32_t rank = nv_shape_rank(t->c, nv_shape_at(t->g, base.u.v));
+  nv_value v = base.u.v;
+  if (k->whole && !k->ndropped && !k->nadded) return base;
+  nvt_origin(t, pos, nvt_top(t)->root == a);
+  if ((!k->whole && !emit_step(t, NV_OP_slice, &v, k->list, 2 * rank, nv_shape_of_ints(t->c, k->count, rank), pos)) ||
+      (k->ndropped && !emit_step(t, NV_OP_squeeze, &v, k->dropped, k->ndropped, 0, pos)) ||
+      (k->nadded && !emit_step(t, NV_OP_expand_dims, &v, k->added, k->nadded, 0, pos)))
+    return nvt_poison();
+  return nvt_array(v);
+}
+
+static void add_slice(cut *k, uint32_t rank, uint32_t axis, const nvt_val *parts, int64_t size) {
+  nvt_slice_bounds(parts, size, &k->list[axis], &k->list[rank + axis], &k->count[axis]);
+  k->whole = k->whole && k->list[axis] == 0 && k->list[rank + axis] == 1 && k->count[axis] == size;
+}
+
+/* An array of integers as an index. */
+static void refuse_take(nvt *t, nvt_val v, uint32_t n, nv_pos pos, nv_pos whole) {
+  if (!nv_is(nv_dtype_of(t->g, v.u.v), NV_BITS_INT))
+    nvt_error(t, pos, "an index array has an integer dtype, not %s", nvt_show(t, v));
+  else if (n > 1)
+    nvt_error(t, pos, "an index array stands alone; use take for one axis");
+  else
+    nvt_refuse(t, whole, "take");
+}
+
 static nvt_val index_array(nvt *t, nv_ast a, nvt_val base, const nvt_val *index, uint32_t n) {
   const nv_shape s = nv_shape_at(t->g, base.u.v);
   const uint32_t rank = nv_shape_rank(t->c, s);
+  const nv_pos whole = nvt_at(t, a)->pos;
   uint32_t used = 0, ellipses = 0, added = 0;
   for (uint32_t i = 0; i < n; i++) {
-    if (index[i].kind == NVT_ELLIPSIS)
-      ellipses++;
-    else if (index[i].kind == NVT_NONE)
-      added++;
-    else
-      used++;
+    ellipses += index[i].kind == NVT_ELLIPSIS;
+    added += index[i].kind == NVT_NONE;
   }
-  nv_ast at = nvt_at(t, nvt_at(t, a)->first)->next;
-  if (used > rank || ellipses > 1) {
-    if (ellipses > 1)
-      nvt_error(t, nvt_at(t, a)->pos, "more than one ... in an index");
-    else
-      nvt_error(t, nvt_at(t, a)->pos, "%u indices for %s", used, nvt_show(t, base));
+  used = n - ellipses - added;
+  if (ellipses > 1) {
+    nvt_error(t, whole, "more than one ... in an index");
     return nvt_poison();
   }
-  int64_t axes[NV_MAX_RANK];
-  uint32_t naxes = 0, axis = 0;
-  bool whole = true;
-  const char *what = "slices";
+  if (used > rank) {
+    nvt_error(t, whole, "%u indices for %s", used, nvt_show(t, base));
+    return nvt_poison();
+  }
+  const nvt_val all[3] = {nvt_none(), nvt_none(), nvt_none()};
+  cut k = {.whole = true};
+  uint32_t axis = 0, out = 0; /* of the operand, of the result */
+  nv_ast at = nvt_at(t, nvt_at(t, a)->first)->next;
   for (uint32_t i = 0; i < n; i++, at = nvt_at(t, at)->next) {
     const nvt_val v = index[i];
+    const nv_pos pos = nvt_at(t, at)->pos;
     if (v.kind == NVT_ELLIPSIS) {
-      axis += rank - used;
+      for (uint32_t rest = rank - used; rest; rest--, axis++, out++)
+        add_slice(&k, rank, axis, all, nv_dim_value(t->c, nv_shape_dims(t->c, s)[axis]));
       continue;
     }
     if (v.kind == NVT_NONE) {
-      if (rank + added > NV_MAX_RANK) {
-        nvt_error(t, nvt_at(t, at)->pos, "rank %u is over the limit of %d", rank + added, NV_MAX_RANK);
-        return nvt_poison();
-      }
-      axes[naxes] = axis + naxes;
-      naxes++;
+      if (k.nadded == NV_MAX_RANK) break;
+      k.added[k.nadded++] = out++;
       continue;
     }
-    const int64_t size = nv_dim_value(t->c, nv_shape_dims(t->c, s)[axis++]);
+    if (v.kind == NVT_ARRAY) {
+      refuse_take(t, v, n, pos, whole);
+      return nvt_poison();
+    }
+    const int64_t size = nv_dim_value(t->c, nv_shape_dims(t->c, s)[axis]);
     if (v.kind == NVT_SLICE) {
-      int64_t first, step, count;
-      if (!slice_of(t, v, at, size, &first, &step, &count)) return nvt_poison();
-      whole = whole && first == 0 && step == 1 && count == size;
+      if (!check_slice(t, v, at)) return nvt_poison();
+      add_slice(&k, rank, axis++, v.u.seq->at, size);
+      out++;
     } else if (v.kind == NVT_INT) {
-      whole = false;
-      what = "indexing";
       if (v.u.i < -size || v.u.i >= size) {
-        nvt_error(t, nvt_at(t, at)->pos, "index %lld is out of range for axis %u of %s", (long long)v.u.i,
-                  axis - 1, nvt_show(t, base));
+        nvt_error(t, pos, "index %lld is out of range for axis %u of %s", (long long)v.u.i, axis, nvt_show(t, base));
         return nvt_poison();
       }
-    } else if (v.kind == NVT_ARRAY) {
-      whole = false;
-      what = "take";
-      if (!nv_is(nv_dtype_of(t->g, v.u.v), NV_BITS_INT)) {
-        nvt_error(t, nvt_at(t, at)->pos, "an index array has an integer dtype, not %s", nvt_show(t, v));
-        return nvt_poison();
-      }
-      if (n > 1) {
-        nvt_error(t, nvt_at(t, at)->pos, "an index array stands alone; use take for one axis");
-        return nvt_poison();
-      }
+      const nvt_val one[3] = {nvt_int(v.u.i < 0 ? v.u.i + size : v.u.i),
+                              nvt_int((v.u.i < 0 ? v.u.i + size : v.u.i) + 1), nvt_none()};
+      k.dropped[k.ndropped++] = axis;
+      add_slice(&k, rank, axis++, one, size);
     } else {
-      nvt_error(t, nvt_at(t, at)->pos, "an array is indexed by ints, slices, None or ..., not %s",
-                nvt_show(t, v));
+      nvt_error(t, pos, "an array is indexed by ints, slices, None or ..., not %s", nvt_show(t, v));
       return nvt_poison();
     }
   }
-  if (!whole) {
-    nvt_refuse(t, nvt_at(t, a)->pos, "%s", what);
+  for (; axis < rank; axis++) add_slice(&k, rank, axis, all, nv_dim_value(t->c, nv_shape_dims(t->c, s)[axis]));
+  if (rank - k.ndropped + added > NV_MAX_RANK) {
+    nvt_error(t, whole, "rank %u is over the limit of %d", rank - k.ndropped + added, NV_MAX_RANK);
     return nvt_poison();
   }
-  if (!naxes) return base;
-  nvt_origin(t, nvt_at(t, a)->pos, nvt_top(t)->root == a);
-  const nv_value v =
-      nvt_emit(t, NV_OP_expand_dims, &base.u.v, 1, nv_attr_make(t->c, axes, naxes), s, nvt_at(t, a)->pos);
-  return v == NV_NONE ? nvt_poison() : nvt_array(v);
+  return emit_cut(t, a, base, &k);
 }
 
 static nvt_val index_of(nvt *t, nv_ast a, const nvt_val *v, uint32_t n) {

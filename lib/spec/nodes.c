@@ -130,7 +130,7 @@ static nv_ast operand_leaf(nv_reader *r, uint32_t node, const void *arg) {
 /* Does an attribute of this kind hold a value that a text is an expression for? */
 static bool takes_expression(const nv_attr_info *a) {
   return a && (a->kind == NV_AT_AXIS || a->kind == NV_AT_AXES || a->kind == NV_AT_PERM || a->kind == NV_AT_SHAPE ||
-               a->kind == NV_AT_BOOL || a->kind == NV_AT_INT);
+               a->kind == NV_AT_BOOL || a->kind == NV_AT_INT || a->kind == NV_AT_SLICE);
 }
 
 /* arg: the nv_attr_info, or NULL where it isn't known. A dtype's name is a dtype. */

@@ -191,6 +191,27 @@ class Graph:
                 return False
             at = r.choice(ones)
             text, out = 'squeeze(%s, %d)' % (name, at), shape[:at] + shape[at + 1:]
+        elif op == 'slice':
+            parts, out = [], []
+            for d in shape:
+                bounds = [r.choice((None, r.randint(-d - 1, d + 1))) for _ in range(2)]
+                step = r.choice((None, 1, 1, 2, 3, -1, -2))
+                if r.random() < 0.3 and d:
+                    parts.append(str(r.randrange(-d, d)))
+                    continue
+                if r.random() < 0.2:
+                    parts.append('None')
+                    out.append(1)
+                n = len(range(d)[slice(bounds[0], bounds[1], step)])
+                if not n and r.random() < 0.9:
+                    bounds, n = [None, None], len(range(d)[::step])
+                parts.append(':'.join('' if x is None else str(x) for x in bounds + [step]))
+                out.append(n)
+            if not parts or len(out) > 5:
+                return False
+            if parts[-1] == ':' and r.random() < 0.5:
+                parts[-1] = '...'
+            text, out = '%s[%s]' % (name, ', '.join(parts)), tuple(out)
         else:
             return False
         if elements(out) > 4 * MAX_ELEMENTS:
@@ -201,7 +222,7 @@ class Graph:
     def function(self):
         """The spec's function: outputs are what nothing uses, and some of the others."""
         used = ' '.join(s.split('=', 1)[1] for s in self.nodes)
-        used = set(used.replace('(', ' ').replace(')', ' ').replace(',', ' ').split())
+        used = set(used.replace('(', ' ').replace(')', ' ').replace('[', ' ').replace(',', ' ').split())
         names = [s.split(' ')[0] for s in self.nodes]
         outputs = [n for n in names if n not in used or self.rng.random() < 0.08]
         if self.rng.random() < 0.05:

@@ -60,7 +60,7 @@ static nv_graph *graph_of(const char *text) {
 
 typedef struct plan_buffer {
   unsigned char *data;
-  bool *written; /* an element; NULL: not watched */
+  bool *touched; /* an element: written, or read */
 } plan_buffer;
 
 static uint64_t plan_get(const unsigned char *p, nv_dtype d, int64_t at) {
@@ -93,12 +93,15 @@ static void plan_instrs(const nv_kernel *k, const plan_buffer *b, uint32_t from,
     }
     switch (i->kind) {
     case NV_I_CONST: values[n] = i->bits; break;
-    case NV_I_LOAD: values[n] = plan_get(b[i->operand].data, (nv_dtype)i->dtype, offset); break;
+    case NV_I_LOAD:
+      values[n] = plan_get(b[i->operand].data, (nv_dtype)i->dtype, offset);
+      b[i->operand].touched[offset] = true;
+      break;
     case NV_I_OP: values[n] = plan_op(k, i, values); break;
     case NV_I_STORE:
       memcpy(b[i->operand].data + offset * nv_dtype_size[i->dtype], &values[i->arg[0]], nv_dtype_size[i->dtype]);
-      if (b[i->operand].written[offset]) nv_bug(c, "element %lld is written twice", (long long)offset);
-      b[i->operand].written[offset] = true;
+      if (b[i->operand].touched[offset]) nv_bug(c, "element %lld is written twice", (long long)offset);
+      b[i->operand].touched[offset] = true;
       break;
     default: nv_bug(c, "a reduction where none is expected");
     }
@@ -158,6 +161,24 @@ static void plan_kernel(const nv_kernel *k, const plan_buffer *b) {
   free(values);
 }
 
+static uint32_t plan_reads, plan_loose_reads; /* operands read so far; of which fewer elements than they claim */
+
+/* Do the kernel's operands touch the elements that they claim? */
+static void plan_claims(const nv_kernel *k, const plan_buffer *b) {
+  for (uint32_t i = 0; i < k->noperands; i++) {
+    int64_t n = 0;
+    for (int64_t e = 0; e < k->operands[i].extent; e++) n += b[i].touched[e];
+    if (k->operands[i].written && n != k->operands[i].extent)
+      nv_bug(c, "%lld elements of operand %u are never written", (long long)(k->operands[i].extent - n), (unsigned)i);
+    if (n > k->operands[i].elements)
+      nv_bug(c, "operand %u: %lld elements are read, not %lld", (unsigned)i, (long long)n,
+             (long long)k->operands[i].elements);
+    plan_reads += !k->operands[i].written;
+    plan_loose_reads += n < k->operands[i].elements;
+    free(b[i].touched);
+  }
+}
+
 /* out[i].data has room for output i. */
 static void plan_run(const nv_plan *p, const nuvecc_tensor *in, nuvecc_tensor *out) {
   unsigned char *arena = malloc((size_t)p->scratch_bytes + 1);
@@ -169,14 +190,10 @@ static void plan_run(const nv_plan *p, const nuvecc_tensor *in, nuvecc_tensor *o
       const nv_place *at = &p->launches[l].places[i];
       b[i].data = at->kind == NV_PLACE_INPUT ? in[at->index].data : at->kind == NV_PLACE_OUTPUT ? out[at->index].data
                   : arena + at->offset;
-      if (k->operands[i].written) b[i].written = calloc((size_t)k->operands[i].extent + 1, 1);
+      b[i].touched = calloc((size_t)k->operands[i].extent + 1, 1);
     }
     plan_kernel(k, b);
-    for (uint32_t i = 0; i < k->noperands; i++) {
-      for (int64_t e = 0; b[i].written && e < k->operands[i].extent; e++)
-        if (!b[i].written[e]) nv_bug(c, "element %lld of operand %u is never written", (long long)e, (unsigned)i);
-      free(b[i].written);
-    }
+    plan_claims(k, b);
   }
   free(arena);
 }

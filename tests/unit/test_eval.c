@@ -73,6 +73,19 @@ static void transposes(void **state) {
   assert_memory_equal(z, x, sizeof x);
 }
 
+static void slices(void **state) {
+  (void)state;
+  int32_t x[24], y[6], z[1] = {7};
+  for (int i = 0; i < 24; i++) x[i] = i;
+  const nv_value v = input(NV_I32, LIST(4, 6));
+  output(view(NV_OP_slice, v, LIST(3, 1, -2, 2), LIST(2, 3)));
+  output(view(NV_OP_slice, v, LIST(0, 5, 1, 1), LIST(0, 1)));
+  nv_eval(g, &(nuvecc_tensor){.data = x, .bytes = sizeof x}, (nuvecc_tensor[]){TENSOR(y), {.data = z}}, false);
+  const int32_t want[6] = {19, 21, 23, 7, 9, 11};
+  assert_memory_equal(y, want, sizeof y);
+  assert_int_equal(z[0], 7);
+}
+
 static void broadcasts(void **state) {
   (void)state;
   uint8_t x[6] = {1, 2, 3, 4, 5, 6}, y[36];
@@ -428,7 +441,7 @@ static void operations(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
   const struct CMUnitTest tests[] = {
-      TEST(transposes),  TEST(broadcasts),      TEST(constants),        TEST(sharing),
+      TEST(transposes),  TEST(slices),     TEST(broadcasts),      TEST(constants),        TEST(sharing),
       TEST(frees),       TEST(memory_runs_out), TEST(misaligned_input), TEST(short_input),
       TEST(empty),       TEST(reduction_order), TEST(reduced_axes),     TEST(integer_reductions),
       TEST(reciprocals), TEST(subnormals),      TEST(conversions),      TEST(operations)};

@@ -221,6 +221,24 @@ static void inference(void **state) {
   ATTR(2, 0);
   INFER("squeeze", "axis 0 stands behind axis 2", thin);
 
+  result = shape(2, 2, 2, 0);
+  ATTR(0, 2, 1, -2);
+  INFER("slice", "float32[2, 2]", f);
+  ATTR(0, 0, 1, 3);
+  INFER("slice", "axis 1 of [2, 3] has no 2 elements from 0 by 3", f);
+  ATTR(1, 0, 1, 1);
+  INFER("slice", "axis 0 of [2, 3] has no 2 elements from 1 by 1", f);
+  ATTR(0, 0, 0, 1);
+  INFER("slice", "axis 0 of [2, 3] has no 2 elements from 0 by 0", f);
+  ATTR(0, 0, INT64_MIN, 1);
+  INFER("slice", "axis 0 of [2, 3] has no 2 elements from 0 by -9223372036854775808", f);
+  ATTR(0, 0, 1);
+  INFER("slice", "a slice of [2, 3] needs rank 2 and 4 numbers", f);
+  INFER("slice", "a slice of [3] needs rank 1 and 2 numbers", f3);
+  result = shape(1, 1, 0, 0);
+  ATTR(1, 2);
+  INFER("slice", "axis 0 of [3] has no 1 elements from 1 by 2", f3);
+
   ATTR(0, 0, 1);
   INFER("sum", "float32[]", f);
   INFER("sum", "int32[]", b);

@@ -121,6 +121,42 @@ TEST(lower_bound) {
   assert_int_equal(p->bytes_lower_bound, 12);
 }
 
+/* What slices leave of an input: elements that a kernel reads, and the lower bound. */
+static void reads(const char *nodes, int64_t elements, int64_t least) {
+  for (int fuse = 0; fuse < 2; fuse++) {
+    nv_plan *p = placed(nv_format(c, "graph t\n%%0 = input \"x\" : int32[8, 12]\n%s", nodes), fuse);
+    const nv_graph *g = p->graph;
+    int64_t bytes = 0;
+    for (uint32_t k = 0; k < g->noutputs; k++) bytes += 4 * nv_shape_count(c, nv_shape_at(g, g->outputs[k].value));
+    assert_int_equal((p->bytes_lower_bound - bytes) / 4, least);
+    if (fuse) assert_int_equal(p->kernels[0].operands[0].elements, elements);
+  }
+}
+
+TEST(slices_read_a_part) {
+#define ONE(text) text "output \"y\" = %1\n"
+  reads(ONE("%1 = slice %0 {0, 0, 1, 1} : int32[1, 12]\n"), 12, 12);
+  reads(ONE("%1 = slice %0 {7, 11, -2, -1} : int32[4, 12]\n"), 48, 48);
+  reads(ONE("%1 = slice %0 {1, 1, 3, 5} : int32[3, 3]\n"), 9, 9);
+  /* neighbours: what the two have in common counts once */
+#define TWO(a, b) a b "%3 = add %1, %2 : int32[8, 11]\noutput \"y\" = %3\n"
+  reads(TWO("%1 = slice %0 {0, 0, 1, 1} : int32[8, 11]\n", "%2 = slice %0 {0, 1, 1, 1} : int32[8, 11]\n"), 96, 96);
+  reads(TWO("%1 = slice %0 {0, 0, 1, 1} : int32[8, 11]\n", "%2 = slice %0 {7, 10, -1, -1} : int32[8, 11]\n"), 88, 88);
+  /* even and odd rows; uneven steps that meet: the bound is too low rather than too high */
+  reads("%1 = slice %0 {0, 2, 2, 1} : int32[4, 3]\n%2 = slice %0 {1, 3, 2, 1} : int32[4, 3]\n"
+        "%3 = add %1, %2 : int32[4, 3]\noutput \"y\" = %3\n", 24, 24);
+  reads("%1 = slice %0 {0, 0, 1, 1} : int32[4, 12]\n%2 = slice %0 {1, 2, 1, 3} : int32[4, 3]\n"
+        "%3 = sum %2 {0, 1} : int32[4]\n%4 = sum %1 {0, 1} : int32[4]\n%5 = add %3, %4 : int32[4]\n"
+        "output \"y\" = %5\n", 12, 48);
+  /* through other views: flattened, cut, transposed */
+  reads("%1 = reshape %0 : int32[96]\n%2 = slice %1 {5, 1} : int32[20]\noutput \"y\" = %2\n", 20, 12);
+  reads("%1 = reshape %0 : int32[96]\n%2 = slice %1 {12, 1} : int32[48]\noutput \"y\" = %2\n", 48, 48);
+  reads("%1 = transpose %0 {1, 0} : int32[12, 8]\n%2 = slice %1 {3, 0, 2, 1} : int32[2, 8]\n"
+        "%3 = reshape %2 : int32[2, 2, 4]\noutput \"y\" = %3\n", 16, 16);
+  /* computed before it is cut: only the part is computed where it is used */
+  reads("%1 = negative %0 : int32[8, 12]\n%2 = slice %1 {2, 0, 1, 1} : int32[3, 12]\noutput \"y\" = %2\n", 36, 36);
+}
+
 TEST(no_kernels) {
   nv_plan *p = placed("graph t\n%0 = input \"x\" : int32[0]\noutput \"y\" = %0\n", true);
   assert_int_equal(p->nlaunches, 0);
@@ -132,7 +168,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
       T(places), T(a_chain_alternates_between_two_places), T(growing_values_fill_the_bound),
-      T(barriers_only_where_launches_depend), T(crowded_scratch), T(lower_bound), T(no_kernels),
+      T(barriers_only_where_launches_depend), T(crowded_scratch), T(lower_bound), T(slices_read_a_part), T(no_kernels),
   };
   return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }

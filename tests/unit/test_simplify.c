@@ -127,6 +127,26 @@ TEST(identities_go) {
           X "output \"y\" = %0\n");
 }
 
+TEST(slices) {
+  becomes(X "%1 = slice %0 {0, 0, 1, 1} : float32[2, 3]\noutput \"y\" = %1\n", X "output \"y\" = %0\n");
+  becomes("graph t\n%0 = input \"x\" : float32[10, 9]\n%1 = slice %0 {9, 1, -2, 2} : float32[5, 4]\n"
+          "%2 = slice %1 {1, 3, 2, -1} : float32[2, 3]\n%3 = slice %2 {1, 0, 1, 2} : float32[1, 2]\n"
+          "output \"y\" = %3\n",
+          "graph t\n%0 = input \"x\" : float32[10, 9]\n%1 = slice %0 {3, 7, 1, -4} : float32[1, 2]\n"
+          "output \"y\" = %1\n");
+  becomes("graph t\n%0 = input \"x\" : float32[4]\n%1 = slice %0 {3, -1} : float32[4]\n"
+          "%2 = slice %1 {3, -1} : float32[4]\noutput \"y\" = %2\n",
+          "graph t\n%0 = input \"x\" : float32[4]\noutput \"y\" = %0\n");
+  stays("graph t\n%0 = input \"x\" : float32[4]\n%1 = slice %0 {3, -1} : float32[4]\noutput \"y\" = %1\n");
+  /* of a constant, and of nothing */
+  becomes(X "%1 = const 0x3f800000 : float32[]\n%2 = broadcast_to %1 : float32[5]\n"
+            "%3 = slice %2 {1, 2} : float32[2]\noutput \"y\" = %3\n",
+          X "%1 = const 0x3f800000 : float32[]\n%2 = broadcast_to %1 : float32[2]\noutput \"y\" = %2\n");
+  becomes("graph t\n%0 = input \"x\" : float32[4]\n%1 = slice %0 {1, 1} : float32[3]\n"
+          "%2 = slice %1 {0, 1} : float32[0]\noutput \"y\" = %2\n",
+          "graph t\n%0 = input \"x\" : float32[4]\n%1 = slice %0 {0, 1} : float32[0]\noutput \"y\" = %1\n");
+}
+
 TEST(views_of_views) {
   becomes(X "%1 = reshape %0 : float32[6]\n%2 = expand_dims %1 {0} : float32[1, 6]\n%3 = reshape %2 : float32[3, 2]\n"
             "output \"y\" = %3\n",
@@ -210,8 +230,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
       T(equal_nodes), T(commuted_operands), T(constants), T(folding_only_what_all_devices_round_alike),
-      T(inexact_identities_stay), T(identities_go), T(views_of_views), T(reductions_of_nothing_much), T(copies_stay),
-      T(dead_nodes_and_ports), T(origins_are_those_of_the_first), T(long_chains),
+      T(inexact_identities_stay), T(identities_go), T(slices), T(views_of_views), T(reductions_of_nothing_much),
+      T(copies_stay), T(dead_nodes_and_ports), T(origins_are_those_of_the_first), T(long_chains),
   };
   return cmocka_run_group_tests_name("simplify", tests, NULL, NULL);
 }
