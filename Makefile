@@ -77,8 +77,8 @@ $(BUILD)/san/nuvecc: $(CLI_SRC) $(BUILD)/san/libnuvec.a
 $(BUILD)/hostrun: $(BUILD)/tests/hostrun/hostrun.o $(BUILD)/libnuvec.a
 	@echo "  cc $@"
 	@$(CC) $(CFLAGS) $(BUILD)/tests/hostrun/hostrun.o $(BUILD)/libnuvec.a $(PKG_L) -lm -ldl -o $@
-man/nuvec-ops.5: lib/ops.def $(BUILD)/ops_page
-	$(BUILD)/ops_page > $@.tmp && mv $@.tmp $@
+man/nuvec-ops.5: lib/ops.def specs/composites.yaml $(BUILD)/ops_page
+	$(BUILD)/ops_page $@ specs/composites.yaml > $@.tmp && mv $@.tmp $@
 $(BUILD)/ops_page: tools/ops_page.c $(BUILD)/libnuvec.a
 	@echo "  cc $@"
 	@$(CC) $(WARN) $(DEFS) $(CFLAGS) tools/ops_page.c $(BUILD)/libnuvec.a $(PKG_L) -lm -o $@

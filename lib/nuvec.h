@@ -131,7 +131,7 @@ const nuvecc_program *nuvecc_get_program(const nuvecc_unit *unit, size_t k);
 
 /* Evaluates program k on the CPU, op by op, unfused. in: one tensor an input, in order, dtype and shape as described.
  * out: data of out[i] must point at outputs[i].bytes bytes. flush: float32 and bfloat16 subnormals flushed as Apple's
- * GPUs do (ops.md, Subnormals). */
+ * GPUs do (nuvec-ops(5), Subnormals). */
 nuvecc_status nuvecc_eval(nuvecc_unit *unit, size_t k, const nuvecc_tensor *in, nuvecc_tensor *out, bool flush);
 
 /* ---- tensors in files ---- */

@@ -12,6 +12,7 @@ Blocks: fenced in Markdown (.md), `.Bd -literal` in the manuals (mdoc).
   ```yaml NAME, ```c NAME          a file of that name.
   C                                is compiled as C99 behind the header of specs/bias_gelu_residual.yaml.
 Options: --help and nuvecc(1) have the same; generated parts are as their tables say; completion completes; mandoc."""
+import json
 import os
 import re
 import shutil
@@ -204,9 +205,44 @@ def options(env):
 
 
 def generated(env):
-    for command, name in [(['ops_page'], 'man/nuvec-ops.5'), (['opts_page', 'man', 'man/nuvecc.1'], 'man/nuvecc.1')]:
+    for command, name in [
+            (['ops_page', 'man/nuvec-ops.5', 'specs/composites.yaml'], 'man/nuvec-ops.5'),
+            (['opts_page', 'man', 'man/nuvecc.1'], 'man/nuvecc.1')]:
         page = run([os.path.join(BUILD, command[0])] + command[1:], ROOT, env).stdout
         result(page == read(name), '%s is stale: make %s' % (name, name))
+
+
+def edges(env, cwd):
+    """`op(-0, inf) = value` in nuvec-ops(5) is what the evaluator gives, in float32."""
+    text = read('man/nuvec-ops.5').replace('\\-', '-')
+    number = r'-?(?:[\d.]+|inf|NaN)'
+    found = sorted(set(re.findall(r'\b([a-z]\w*)\((%s(?:, %s)?)\) = (-?[\w/]+(?:\.\d+)?)' % (number, number), text)))
+    names = {'NaN': 'nan', 'pi/2': '1.5707964', '-pi/2': '-1.5707964', '-0': '-0.0'}
+    spec, inputs, want = 'nuvec: 1\nfunctions:\n  f:\n    inputs: {', [], []
+    nodes, outputs = '', []
+    for k, (op, arguments, value) in enumerate(found):
+        operands = []
+        for j, a in enumerate(arguments.split(', ')):
+            a = names.get(a, a)
+            inputs.append(('i%d_%d' % (k, j), '"%s"' % a if a.lstrip('-') in ('inf', 'nan') else a))
+            operands.append(inputs[-1][0])
+        nodes += '      y%d = %s(%s)\n' % (k, op, ', '.join(operands))
+        outputs.append('y%d' % k)
+        want.append(float(names.get(value, value)))
+    spec += ', '.join(n + ': float32' for n, _ in inputs) + '}\n    nodes: |\n' + nodes
+    spec += '    outputs: [%s]\n' % ', '.join(outputs)
+    write(os.path.join(cwd, 'edges.yaml'), spec)
+    write(os.path.join(cwd, 'edges.json'), '{%s}' % ', '.join('"%s": %s' % i for i in inputs))
+    r = run(['nuvecc', 'edges.yaml', '--eval=edges.json', '--eval-output=out.json'], cwd, env)
+    result(r.returncode == 0 and len(found) > 20, 'edges of nuvec-ops(5): %s\n%s' % (r.stdout[:1000], spec))
+    if r.returncode:
+        return
+    got = json.loads(read_from(cwd, 'out.json'))
+    for k, (op, arguments, value) in enumerate(found):
+        g = got[outputs[k]]
+        g = g.get('value', g) if isinstance(g, dict) else g
+        result(repr(float(g)) == repr(want[k]) or abs(float(g) - want[k]) < 1e-7 * abs(want[k]),
+               'nuvec-ops(5): %s(%s) = %s, not %s' % (op, arguments, g, value))
 
 
 def complete(words, env, cwd):
@@ -284,6 +320,7 @@ def main():
             shutil.copytree(os.path.join(ROOT, 'specs'), os.path.join(cwd, 'specs'))
             completion(options(env), env, cwd)
             generated(env)
+            edges(env, cwd)
             for m in manuals:
                 r = run(['mandoc', '-T', 'lint', '-W', 'warning', os.path.join(ROOT, 'man', m)], ROOT, env)
                 result(r.returncode == 0 and not r.stdout.strip(), 'mandoc: %s' % r.stdout[:1000])

@@ -143,7 +143,7 @@ static void put_join(nv_buf *b, uint32_t indent, const char *name, nv_op op, nv_
   nv_puts(b, ";\n");
 }
 
-/* ops.md, "The order of a floating-point reduction": the columns (c0 o c2) o (c1 o c3), then the threads by
+/* nuvec-ops(5), "The order of a floating-point reduction": the columns (c0 o c2) o (c1 o c3), then the threads by
  * halving, the lower index on the left; what is missing is skipped. A thread's first element is number 4 * lane,
  * and of the threads that are joined with a step the upper one has elements when 4 * its number is below n. */
 static void put_fold(nv_buf *b, const fold *f) {

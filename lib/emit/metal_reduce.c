@@ -1,6 +1,6 @@
 /* metal_reduce.c - REDUCE kernels: a simdgroup a point.
  *
- * The order is ops.md's: blocks of 1024 elements; in a block, element e belongs to thread (e / 4) mod 32, column e
+ * The order is the manual's: blocks of 1024 elements; in a block, element e belongs to thread (e / 4) mod 32, column e
  * mod 4, step e / 128; a thread joins its columns' elements step by step, then nv_fold_… joins columns and threads.
  * The results of blocks are the elements of the next level, reduced by the same rule while the blocks are walked:
  * level l holds the results of level l - 1 in four columns a thread until a block of them is full. */
@@ -159,7 +159,7 @@ static const char *put_levels(nv_gen *e, nv_dtype d) {
   return result;
 }
 
-/* The value of a reduction over nothing (ops.md). */
+/* The value of a reduction over nothing (nuvec-ops(5)). */
 static const char *of_nothing(nv_gen *e, nv_dtype d) {
   switch (e->k->reduce_op) {
   case NV_OP_sum:

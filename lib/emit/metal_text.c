@@ -184,7 +184,7 @@ void nv_line(nv_buf *b, uint32_t indent, const char *format, ...) {
 
 /* ---- one op ---- */
 
-/* 16-bit floats are computed in float32 and rounded after every op (ops.md, Bit-for-bit); for + - * / and sqrt the
+/* 16-bit floats are computed in float32 and rounded after every op (nuvec-ops(5)); for + - * / and sqrt the
  * second rounding changes nothing, as 24 >= 2 * 11 + 2. */
 static bool is_short_float(nv_dtype d) { return d == NV_F16 || d == NV_BF16; }
 

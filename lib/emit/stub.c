@@ -395,7 +395,7 @@ void nv_emit_tape(nv_buf *b, const nv_module *m) {
   drop_kernels(m->c, &t);
 }
 
-/* GPU families (MTLGPUFamily) of which one is needed: simdgroup shuffles in the order of ops.md are known from Apple7
+/* GPU families (MTLGPUFamily) of which one is needed: simdgroup shuffles in the order needed are known from Apple7
  * and Mac2 on, threadgroups of any size from Apple4 and Mac1 (metal-facts 12, rows 7 and 8). */
 static void put_tape(nv_buf *b, const nv_module *m) {
   bool simd = false;

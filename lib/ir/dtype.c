@@ -1,4 +1,4 @@
-/* dtype.c - element types: names, promotion, and conversion of single values to the bit of ops.md. */
+/* dtype.c - element types: names, promotion, and conversion of single values to the bit of nuvec-ops(5). */
 #include "dtype.h"
 
 #include <stdlib.h>
@@ -289,7 +289,7 @@ static uint64_t float_to_int(nv_dtype to, float x) {
   return nv_int_to_bits(to, (int64_t)x);
 }
 
-/* The mode changes nothing here. Of float32 and bfloat16, ops.md ("Small print") leaves open whether a subnormal is
+/* The mode changes nothing here. Of float32 and bfloat16, nuvec-ops(5) leaves open whether a subnormal is
  * flushed on the way between the two, and Apple's and our test bed's conversions by bits keep it; all other targets
  * either give 0 for such a value in both modes, or test its bits, or move them. */
 uint64_t nv_convert(nv_dtype from, nv_dtype to, uint64_t bits, bool flush) {

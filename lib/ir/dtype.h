@@ -1,4 +1,4 @@
-/* dtype.h - element types, their promotion (ops.md, "Dtypes") and conversion of single values. */
+/* dtype.h - element types, their promotion (nuvec-ops(5), "Dtypes") and conversion of single values. */
 #ifndef NV_DTYPE_H
 #define NV_DTYPE_H
 
@@ -36,7 +36,7 @@ uint64_t nv_double_to_bits(nv_dtype d, double x);
 uint64_t nv_decimal_to_bits(nv_ctx *c, nv_dtype d, const char *text);
 bool nv_int_fits(nv_dtype d, int64_t x);           /* integer dtypes */
 uint64_t nv_int_to_bits(nv_dtype d, int64_t x);    /* integer dtypes: two's complement, cut; floats: one rounding */
-/* astype of one value (ops.md). flush: subnormal mode. */
+/* astype of one value (nuvec-ops(5)). flush: subnormal mode. */
 uint64_t nv_convert(nv_dtype from, nv_dtype to, uint64_t bits, bool flush);
 
 #endif

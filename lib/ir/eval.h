@@ -1,11 +1,11 @@
-/* eval.h - the CPU evaluator: a graph run op by op on concrete arrays, to the bit of ops.md. */
+/* eval.h - the CPU evaluator: a graph run op by op on concrete arrays, to the bit of nuvec-ops(5). */
 #ifndef NV_EVAL_H
 #define NV_EVAL_H
 
 #include "graph.h"
 
 /* in: one tensor an input of g, in order, dense row-major. out: one an output; data points at room for it.
- * flush: float32 and bfloat16 subnormals are flushed in arithmetic, as ops.md says. Shapes must be static.
+ * flush: float32 and bfloat16 subnormals are flushed in arithmetic, as nuvec-ops(5) says. Shapes must be static.
  * Frees intermediates after their last use. Raises NUVECC_IO for lack of memory. */
 void nv_eval(const nv_graph *g, const nuvecc_tensor *in, nuvecc_tensor *out, bool flush);
 /* One element-wise op on single values, for constant folding. */

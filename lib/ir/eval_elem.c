@@ -152,7 +152,7 @@ static void float_to_bool(const float *x, uint8_t *r, size_t n) {
 }
 
 /* One chunk's carriers to carriers of another dtype. Integers reach 16-bit floats through float32: right for
- * float16, where what float32 would round is out of range; for bfloat16 it is what ops.md says. */
+ * float16, where what float32 would round is out of range; for bfloat16 it is what nuvec-ops(5) says. */
 static void convert_carrier(nv_dtype from, nv_dtype to, const void *a, void *r, size_t n) {
   const nv_kind k = nv_kind_of(from);
   const unsigned width = 8u * nv_dtype_size[to];

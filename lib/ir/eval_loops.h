@@ -9,7 +9,7 @@
 
 #include "eval.h"
 
-enum { NV_CHUNK = 1024 }; /* elements; also the block of a reduction (ops.md) */
+enum { NV_CHUNK = 1024 }; /* elements; also the block of a reduction (nuvec-ops(5)) */
 
 /* Two's complement, as every compiler has it. */
 static inline int64_t nv_signed(uint64_t u) { return (int64_t)u; }
@@ -24,7 +24,7 @@ void nv_eval_convert(nv_dtype from, nv_dtype to, const void *a, void *out, size_
  * bools, out. eval_keep.c, eval_flush.c: by subnormal mode. */
 void nv_elem_keep(nv_op op, nv_dtype d, const float *a, const float *b, void *out, size_t n);
 void nv_elem_flush(nv_op op, nv_dtype d, const float *a, const float *b, void *out, size_t n);
-/* A float reduction of n elements in ops.md's order. x is overwritten. NV_OP_mean: the sum times 1/n. */
+/* A float reduction of n elements in the manual's order. x is overwritten. NV_OP_mean: the sum times 1/n. */
 float nv_reduce_keep(nv_op op, float *x, size_t n);
 float nv_reduce_flush(nv_op op, float *x, size_t n);
 

@@ -1,6 +1,6 @@
 /* eval_prims.h - float32 arithmetic in the subnormal mode NV_FLUSH (0 keep, 1 flush), which the including
  * file sets: the primitives of math.inc and of ops.def's F columns. Flushing is by explicit steps; the
- * processor's own mode must be the usual one. ops.md, "Subnormals", says what is flushed:
+ * processor's own mode must be the usual one. nuvec-ops(5), Subnormals, says what is flushed:
  *  - operands and result of arithmetic, comparisons and library functions, the zero keeping the sign;
  *  - a product or quotient as the processor's flush mode does it, which decides before the result is fitted
  *    into the subnormal range: x86-64 after rounding to 24 bits, arm64 before. A sum that is tiny is exact,

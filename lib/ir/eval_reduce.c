@@ -1,4 +1,4 @@
-/* eval_reduce.c - reductions of rows: floats in the order that ops.md fixes (eval_float.inc), integers and
+/* eval_reduce.c - reductions of rows: floats in the order that nuvec-ops(5) fixes (eval_float.inc), integers and
  * bools in any. */
 #include "eval_loops.h"
 

@@ -10,7 +10,7 @@
 
 typedef enum nv_kernel_kind {
   NV_K_MAP,   /* one thread a point; rank 0 to 3, outermost first: the last dim is the grid's x */
-  NV_K_REDUCE /* one simdgroup a point of the outer dims (rank 1), which walks the reduced elements in ops.md's order
+  NV_K_REDUCE /* one simdgroup a point of the outer dims (rank 1), which walks the reduced elements in the fixed order
                */
 } nv_kernel_kind;
 

@@ -33,7 +33,7 @@ typedef enum nv_dtype_rule {
   NV_DT_LOGICAL,       /* operands to bool, result bool */
   NV_DT_SELECT,        /* first operand to bool, the others promoted, result those */
   NV_DT_ATTR,          /* attribute dtype (astype) */
-  NV_DT_SUM,           /* bool and small ints to int32/uint32 (ops.md, "Reductions") */
+  NV_DT_SUM,           /* bool and small ints to int32/uint32 (nuvec-ops(5), Reductions) */
   NV_DT_MEAN,          /* at least float */
   NV_DT_SHIFT          /* promoted, bool becoming uint8; result the same */
 } nv_dtype_rule;
@@ -105,6 +105,11 @@ typedef struct nv_op_info {
   const char *msl[NV_NKINDS];
   const char *helpers; /* space-separated helper functions that the float text calls (lib/ir/math.inc), or NULL */
   const char *doc;     /* one sentence for the manual */
+  const char *edges;   /* what it adds on zeros, infinities, NaN and the like; NULL: nothing to say */
+  /* Largest error of the float form, in units in the last place of float32: a number, below 1 as tests/ulp measured it
+     over all inputs (the same bits on every device), else Metal's promise for its function (Metal Shading Language
+     Specification 4, table 8.1); or words. NULL: exact or correctly rounded. */
+  const char *ulp;
 } nv_op_info;
 
 extern const nv_op_info nv_ops[NV_NOPS];

@@ -268,7 +268,7 @@ static void add_store(lowering *l, nv_value v, uint32_t port, uint32_t arg, nv_d
 
 /* ---- items ---- */
 
-/* The value of a reduction of nothing (ops.md, "Reductions"). */
+/* The value of a reduction of nothing (nuvec-ops(5), "Reductions"). */
 static uint64_t value_of_nothing(lowering *l, nv_op op, nv_dtype d) {
   bool number = nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64));
   switch (op) {

@@ -25,7 +25,7 @@ typedef struct nv_module { /* everything that one spec becomes */
   uint32_t nprograms, programs_cap;
 } nv_module;
 
-/* trace: needs a parsed entry; makes its graph for signature k, every rule of language.md applied. NULL when errors
+/* trace: needs a parsed entry; makes its graph for signature k, every rule of nuvec-spec(5) applied. NULL when errors
  * were reported. Statics decided, calls inlined, composites expanded, weak values typed, conversions and broadcasts
  * explicit. */
 nv_graph *nv_trace(nv_spec *s, const nv_entry *e, uint32_t signature);

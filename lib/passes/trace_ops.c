@@ -1,8 +1,8 @@
 /* trace_ops.c - tracing: one op on traced operands becomes nodes, weak values typed, conversions and broadcasts
- * explicit (ops.md, "Promotion" and "Static values are weak"). */
+ * explicit (nuvec-ops(5), "Promotion" and "Weak values"). */
 #include "trace.h"
 
-/* Ops of ops.md and language.md that have no row yet: known names, so no suggestion. */
+/* Ops of nuvec-ops(5) and nuvec-spec(5) that have no row yet: known names, so no suggestion. */
 static const char *const future_ops[] = {"power",
                                          "floor_divide",
                                          "remainder",

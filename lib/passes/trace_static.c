@@ -1,4 +1,4 @@
-/* trace_static.c - tracing: arithmetic on static values (language.md, "Static values") and their way into a dtype. */
+/* trace_static.c - tracing: arithmetic on static values (nuvec-spec(5), "Static values") and their way into a dtype. */
 #include "trace.h"
 
 #include <math.h>

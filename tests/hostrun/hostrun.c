@@ -316,7 +316,7 @@ static bool is_nan(nuvecc_dtype d, uint64_t bits) {
   if (d == NUVECC_BFLOAT16) return (bits & 0x7fff) > 0x7f80;
   return d == NUVECC_FLOAT32 && (bits & 0x7fffffff) > 0x7f800000;
 }
-/* ops.md: wherever bits are compared, all NaNs of a dtype are equal. */
+/* nuvec-ops(5): wherever bits are compared, all NaNs of a dtype are equal. */
 static bool same(nuvecc_dtype d, uint64_t a, uint64_t b) {
   if (d == NUVECC_COMPLEX64)
     return same(NUVECC_FLOAT32, a & 0xffffffff, b & 0xffffffff) && same(NUVECC_FLOAT32, a >> 32, b >> 32);

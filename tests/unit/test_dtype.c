@@ -53,7 +53,7 @@ static void names(void **state) {
   assert_int_equal(bytes, 1 + 2 * (1 + 2 + 4 + 8) + 2 + 2 + 4 + 8);
 }
 
-/* The rules of ops.md said another way: the narrowest candidate that holds both integers' ranges; of floats the one
+/* The rules said another way: the narrowest candidate that holds both integers' ranges; of floats the one
  * that there is, float32 where there are two. */
 static nv_dtype promote_by_ranges(nv_dtype a, nv_dtype b) {
   static const struct {

@@ -1,4 +1,4 @@
-/* test_eval.c - the evaluator on graphs made by hand: views, reductions against the rule of ops.md written
+/* test_eval.c - the evaluator on graphs made by hand: views, reductions against the rule of nuvec-ops(5) written
  * out naively, empty arrays, shared arrays, freeing, alignment; single values in both subnormal modes. What
  * each op gives for which operands is test_vectors.c's. */
 #include "ir/eval.h"
@@ -233,7 +233,7 @@ static float joined(nv_op op, float a, float b) {
   return r;
 }
 
-/* The rule of ops.md, word for word: "have" says what is there. */
+/* The rule of nuvec-ops(5), word for word: "have" says what is there. */
 static float block(nv_op op, const float *x, size_t n) {
   float c[32][4] = {{0}};
   bool have[32][4] = {{false}};

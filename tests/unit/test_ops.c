@@ -87,6 +87,10 @@ static void rows(void **state) {
     assert_true(min >= 1 && max <= NV_MAX_OPERANDS);
     assert_non_null(o->doc);
     assert_int_equal(o->doc[strlen(o->doc) - 1], '.');
+    if (o->edges) assert_int_equal(o->edges[strlen(o->edges) - 1], '.');
+    /* what isn't rounded alike everywhere says how far it may be off */
+    if (o->cls == NV_ELEM && (o->domain & NV_BITS_FLOAT) && (o->flags & NV_EXACT ? o->ulp != NULL : !o->ulp))
+      fail_msg("%s: exact or with an error?", o->name);
     assert_true(o->domain != 0 && (o->domain & ~NV_BITS_ALL) == 0);
     if (o->flags & NV_COMMUTES) assert_int_equal(min, 2);
     /* an op that becomes kernel text has it for every kind that it takes; astype's and where the kinds differ
