@@ -115,11 +115,13 @@ bench: $(BUILD)/.deps-check
 
 install: all $(BUILD)/completion.bash $(BUILD)/completion.zsh
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include \
-	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
+	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man3 \
+	  $(DESTDIR)$(PREFIX)/share/man/man5
 	install -m 755 $(BUILD)/nuvecc $(DESTDIR)$(PREFIX)/bin/nuvecc
 	install -m 644 $(BUILD)/libnuvec.a $(DESTDIR)$(PREFIX)/lib/libnuvec.a
 	install -m 644 lib/nuvec.h $(DESTDIR)$(PREFIX)/include/nuvec.h
 	install -m 644 man/nuvecc.1 $(DESTDIR)$(PREFIX)/share/man/man1/nuvecc.1
+	install -m 644 man/nuvec-stub.3 $(DESTDIR)$(PREFIX)/share/man/man3/nuvec-stub.3
 	install -m 644 man/nuvec-spec.5 man/nuvec-ops.5 $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -d $(DESTDIR)$(PREFIX)/share/nuvecc $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions

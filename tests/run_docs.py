@@ -10,7 +10,7 @@ Blocks: fenced in Markdown (.md), `.Bd -literal` in the manuals (mdoc).
   $ command, then what it prints   is run by the shell and compared; a line `...` stands for any lines. `cc` and `xcrun`
                                    are the test bed's (tests/hostmetal). Lines without `$ `: only nuvecc's are run.
   ```yaml NAME, ```c NAME          a file of that name.
-  C                                is compiled as C99 behind the header of specs/bias_gelu_residual.yaml.
+  C (section 3)                    is built with the stub of specs/bias_gelu_residual.yaml, and run.
 Options: --help and nuvecc(1) have the same; generated parts are as their tables say; completion completes; mandoc."""
 import json
 import os
@@ -183,13 +183,22 @@ def run_spec(where, block, env, cwd):
 
 # ---- C ----
 
+STUB = 'bias_gelu_residual'
+
+
 def run_c(where, block, env, cwd):
-    wrapped = block if '#include' in block else (
-        '#include "bias_gelu_residual.h"\n#include <stdio.h>\n#include <stdlib.h>\nvoid example(void);\n'
-        'void example(void) {\n' + block + '}\n')
-    write(os.path.join(cwd, 'example.c'), wrapped)
-    r = run('gcc -std=c99 -Wall -Wextra -pedantic -Wno-unused -Werror -c example.c -o example.o', cwd, env)
-    result(r.returncode == 0, '%s: C that does not compile:\n%s\n%s' % (where, r.stdout[:1500], wrapped))
+    """A program, or the middle of a function where `context` is open, built with the stub of STUB and run on the bed."""
+    program = block
+    if '#include' not in block:
+        own = '%s_context *context;' % STUB in block
+        program = '#include "%s.h"\n#include <stdio.h>\nint main(void) {\n' % STUB
+        if not own:
+            program += '%s_context *context;\n{\nif (%s_create(NULL, &context) != NUVEC_OK) return 1;\n' % (STUB, STUB)
+        program += block + ('return 0;\n}\n' if own else '}\nreturn %s_destroy(context) != NUVEC_OK;\n}\n' % STUB)
+    write(os.path.join(cwd, 'example.c'), program)
+    r = run('cc -std=c99 -Wall -Wextra -pedantic -Wno-unused-but-set-variable -Werror example.c %s.c -o example -lobjc'
+            ' -framework Metal -framework Foundation -framework CoreGraphics && ./example' % STUB, cwd, env)
+    result(r.returncode == 0, '%s: C that does not compile or run:\n%s\n%s' % (where, r.stdout[:1500], program))
 
 
 # ---- options, generated parts ----
@@ -298,12 +307,14 @@ def main():
         env = dict(os.environ, LC_ALL='C', HOSTMETAL_LIB=os.path.join(BUILD, 'hostmetal'),
                    PATH=os.pathsep.join([BUILD, tools, bed, os.environ['PATH']]))
         manuals = sorted(os.listdir(os.path.join(ROOT, 'man')))
-        guides = sorted('docs/' + f for f in os.listdir(os.path.join(ROOT, 'docs'))) if os.path.isdir(os.path.join(ROOT, 'docs')) else []
+        guides = sorted('docs/' + f for f in os.listdir(os.path.join(ROOT, 'docs')))
         for name in only or ['README.md', 'HACKING.md'] + guides + ['man/' + m for m in manuals]:
             cwd = os.path.join(tmp, name.replace('/', '_'))
             shutil.copytree(os.path.join(ROOT, 'specs'), os.path.join(cwd, 'specs'))
             if '.3' in name:
-                result(not run('nuvecc specs/bias_gelu_residual.yaml', cwd, env).returncode, 'no header for ' + name)
+                r = run('nuvecc specs/%s.yaml && make -s -f %s.mk && mkdir build && cp %s.metallib build' % (
+                    STUB, STUB, STUB), cwd, env)
+                result(not r.returncode, 'no stub for %s: %s' % (name, r.stdout))
             for line, info, block in blocks(name, read(name)):
                 where = '%s:%d' % (name, line)
                 file = re.match(r'(?:yaml|json|c|make) (\S+)', info)
