@@ -92,6 +92,12 @@ $(BUILD)/completion.%: $(BUILD)/opts_page
 $(BUILD)/oplist: tests/oplist.c $(BUILD)/libnuvec.a
 	@echo "  cc $@"
 	@$(CC) $(WARN) $(DEFS) $(CFLAGS) tests/oplist.c $(BUILD)/libnuvec.a $(PKG_L) -lm -o $@
+# Errors of the functions of math.inc, in one subnormal mode each.
+$(BUILD)/ulp_keep: FLUSH = 0
+$(BUILD)/ulp_flush: FLUSH = 1
+$(BUILD)/ulp_keep $(BUILD)/ulp_flush: tests/ulp/ulp.c lib/ir/math.inc lib/ir/eval_prims.h | $(BUILD)/.deps
+	@echo "  cc $@"
+	@$(CC) $(WARN) $(DEFS) -O2 -DNV_FLUSH=$(FLUSH) tests/ulp/ulp.c -pthread -lm -o $@
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/san/libnuvec.a
 	@mkdir -p $(@D)
 	@echo "  cc $@"
@@ -104,8 +110,8 @@ check: $(BUILD)/.deps-check
 check-long: $(BUILD)/.deps-check
 	@$(MAKE) check-build
 	@BUILD=$(BUILD) LONG=1 sh tests/run.sh
-check-build: all $(BUILD)/oplist $(BUILD)/ops_page $(BUILD)/opts_page $(BUILD)/hostmetal/libhostmetal.so \
-  $(BUILD)/san/nuvecc $(UNIT)
+check-build: all $(BUILD)/ulp_keep $(BUILD)/ulp_flush $(BUILD)/oplist $(BUILD)/ops_page $(BUILD)/opts_page \
+  $(BUILD)/hostmetal/libhostmetal.so $(BUILD)/san/nuvecc $(UNIT)
 demo: $(BUILD)/.deps-check
 	@$(MAKE) all $(BUILD)/hostmetal/libhostmetal.so
 	@BUILD=$(BUILD) sh tools/demo.sh

@@ -37,6 +37,10 @@ group style sh tests/style.sh
 group cli sh tests/cli.sh
 group schema python3 tests/run_schema.py
 group wrong python3 tests/run_wrong.py
+stride=4099 # of the float32 patterns that a function is measured on
+[ -z "$LONG" ] || stride=1
+group ulp-keep "$BUILD/ulp_keep" $stride
+group ulp-flush "$BUILD/ulp_flush" $stride
 group bed sh tests/hostmetal/run_tests.sh
 group stub sh tests/stub/run_tests.sh
 group corpus python3 tests/run_corpus.py
