@@ -98,6 +98,9 @@ $(BUILD)/ulp_flush: FLUSH = 1
 $(BUILD)/ulp_keep $(BUILD)/ulp_flush: tests/ulp/ulp.c lib/ir/math.inc lib/ir/eval_prims.h | $(BUILD)/.deps
 	@echo "  cc $@"
 	@$(CC) $(WARN) $(DEFS) -O2 -DNV_FLUSH=$(FLUSH) tests/ulp/ulp.c -pthread -lm -o $@
+$(BUILD)/say: tests/messages/say.c $(BUILD)/libnuvec.a
+	@echo "  cc $@"
+	@$(CC) $(WARN) $(DEFS) $(CFLAGS) -Ilib tests/messages/say.c $(BUILD)/libnuvec.a $(PKG_L) -lm -o $@
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/san/libnuvec.a
 	@mkdir -p $(@D)
 	@echo "  cc $@"
@@ -110,8 +113,8 @@ check: $(BUILD)/.deps-check
 check-long: $(BUILD)/.deps-check
 	@$(MAKE) check-build
 	@BUILD=$(BUILD) LONG=1 sh tests/run.sh
-check-build: all $(BUILD)/ulp_keep $(BUILD)/ulp_flush $(BUILD)/oplist $(BUILD)/ops_page $(BUILD)/opts_page \
-  $(BUILD)/hostmetal/libhostmetal.so $(BUILD)/san/nuvecc $(UNIT)
+check-build: all $(BUILD)/say $(BUILD)/ulp_keep $(BUILD)/ulp_flush $(BUILD)/oplist $(BUILD)/ops_page \
+  $(BUILD)/opts_page   $(BUILD)/hostmetal/libhostmetal.so $(BUILD)/san/nuvecc $(UNIT)
 demo: $(BUILD)/.deps-check
 	@$(MAKE) all $(BUILD)/hostmetal/libhostmetal.so
 	@BUILD=$(BUILD) sh tools/demo.sh

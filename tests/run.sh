@@ -41,6 +41,7 @@ stride=4099 # of the float32 patterns that a function is measured on
 [ -z "$LONG" ] || stride=1
 group ulp-keep "$BUILD/ulp_keep" $stride
 group ulp-flush "$BUILD/ulp_flush" $stride
+group messages python3 tests/run_messages.py tests/messages/*.txt
 group bed sh tests/hostmetal/run_tests.sh
 group stub sh tests/stub/run_tests.sh
 group corpus python3 tests/run_corpus.py

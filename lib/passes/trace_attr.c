@@ -230,8 +230,9 @@ static bool dtype_of(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *
   const char *text = nv_text(t->c, a->v.u.s);
   *out = nv_dtype_find(text, strlen(text));
   if (*out >= 0) return true;
+  const char *meant = nvt_meant_name(t, text);
   nvt_error(t, a->pos, "unknown dtype '%s'%s", text,
-            nvt_suggest(t, a->v.u.s, false, nv_dtype_name, NV_NDTYPES));
+            *meant ? meant : nvt_suggest(t, a->v.u.s, false, nv_dtype_name, NV_NDTYPES));
   return false;
 }
 

@@ -34,15 +34,15 @@ static nvt_val name(nvt *t, nv_ast a) {
   const nvt_slot *s = nvt_slot_of(t, n->text);
   if (s->constant != NV_NONE && !nvt_top(t)->fn->builtin)
     return document_constant(t, &t->s->constants[s->constant], n->pos, nvt_top(t)->root == a);
-  const char *text = nv_text(t->c, n->text);
+  const char *text = nv_text(t->c, n->text), *meant = nvt_meant_name(t, text);
   if (t->c->errors < NV_MAX_ERRORS && bound_later(t, n->text))
     nvt_error(t, n->pos, "'%s' is used before it is bound", text);
-  else if (s->user != NV_NONE || s->builtin != NV_NONE || nvt_op_of(t, n->text) != NV_NOPS)
+  else if (s->user != NV_NONE || s->builtin != NV_NONE || nvt_op_of(t, n->text) != NV_NOPS ||
+           nvt_is_static_function(text))
     nvt_error(t, n->pos, "'%s' is a function: call it", text);
   else
     nvt_error(t, n->pos, "unknown name '%s'%s", text,
-              *nvt_meant_name(t, text) ? nvt_meant_name(t, text)
-                                       : nvt_suggest(t, n->text, true, nv_dtype_name, NV_NDTYPES));
+              *meant ? meant : nvt_suggest(t, n->text, true, nv_dtype_name, NV_NDTYPES));
   return nvt_poison();
 }
 
@@ -366,7 +366,8 @@ static nvt_val index_of(nvt *t, nv_ast a, const nvt_val *v, uint32_t n) {
     if (nvt_is_poison(v[i])) return nvt_poison();
   if (base.kind == NVT_ARRAY) return index_array(t, a, base, v + 1, n - 1);
   if (base.kind != NVT_LIST) {
-    nvt_error(t, nvt_at(t, a)->pos, "%s can't be indexed", nvt_show(t, base));
+    nvt_error(t, nvt_at(t, a)->pos, "%s can't be indexed%s", nvt_show(t, base),
+              base.kind == NVT_TREE ? nv_format(t->c, "; it has %s", fields_text(t, base.u.seq)) : "");
     return nvt_poison();
   }
   if (n != 2) {

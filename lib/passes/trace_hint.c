@@ -61,7 +61,10 @@ static const habit attributes[] = {
     {"dim", "axis"},  {"dims", "axis"},  {"keep_dims", "keepdims"}, {"keepdim", "keepdims"}, {"newshape", "shape"},
     {"perm", "axes"}, {"size", "shape"}, {"type", "dtype"}};
 
-static const habit names[] = {{"pi", "write 3.141592653589793"},
+static const habit names[] = {{"float64", "there is no such type on a Metal GPU: use float32"},
+                              {"double", "there is no such type on a Metal GPU: use float32"},
+                              {"complex128", "there is no such type on a Metal GPU: use complex64"},
+                              {"pi", "write 3.141592653589793"},
                               {"np", "ops have no module: write exp(x), not np.exp(x)"},
                               {"numpy", "ops have no module: write exp(x), not numpy.exp(x)"},
                               {"mx", "ops have no module: write exp(x), not mx.exp(x)"},

@@ -83,7 +83,7 @@ static void rebind_path(nvt *t, nv_ast a, nvt_val v, const nvt_val *indices, uin
       const nvt_val i = indices[--nindices];
       if (parts[k].kind == NVT_POISON || nvt_is_poison(i)) return;
       if (parts[k].kind != NVT_LIST) {
-        nvt_error(t, nvt_at(t, index)->pos, "%s can't be rebound in part", nvt_show(t, parts[k]));
+        nvt_error(t, nvt_at(t, index)->pos, "%s can't be rebound in part: values never change", nvt_show(t, parts[k]));
         return;
       }
       part = nvt_index_list(t, parts[k], i, nvt_at(t, index)->pos);

@@ -7,6 +7,7 @@ typedef struct walker {
   uint32_t n, cap;
   const nv_stmt_block **blocks;
   uint32_t nblocks, blocks_cap;
+  bool broken; /* an expression couldn't be read: what it uses isn't known */
 } walker;
 
 static void later(walker *w, nv_ast a) {
@@ -41,6 +42,7 @@ static void mention(walker *w, nv_ast a) {
 
 static void mark_statement(walker *w, const nv_stmt *s) {
   nvt *t = w->t;
+  w->broken = w->broken || (s->expr != NV_NONE && nvt_at(t, s->expr)->kind == NV_AST_ERROR);
   mention(w, s->expr);
   if (s->kind == NV_STMT_ASSIGN) /* a path target uses the tree */
     for (nv_ast a = s->first_target; a != NV_NONE; a = nvt_at(t, a)->next)
@@ -73,10 +75,10 @@ void nvt_warn_unused(nvt *t, nv_function *fn) {
   for (uint32_t i = 0; i < w.nblocks; i++)
     for (uint32_t k = 0; k < w.blocks[i]->n; k++) mark_statement(&w, &w.blocks[i]->stmts[k]);
   mention(&w, fn->outputs);
-  for (uint32_t i = 0; i < fn->ninputs; i++)
+  for (uint32_t i = 0; i < fn->ninputs && !w.broken; i++)
     if (nvt_slot_of(t, fn->inputs[i].name)->mark != t->stamp && *nv_text(t->c, fn->inputs[i].name) != '_')
       nvt_warn(t, fn->inputs[i].pos, "input '%s' is never used", nv_text(t->c, fn->inputs[i].name));
-  for (uint32_t i = 0; i < w.nblocks; i++)
+  for (uint32_t i = 0; i < w.nblocks && !w.broken; i++)
     for (uint32_t k = 0; k < w.blocks[i]->n; k++) warn_targets(&w, &w.blocks[i]->stmts[k]);
   nv_drop(t->c, w.asts);
   nv_drop(t->c, w.blocks);

@@ -57,17 +57,17 @@ static bool read_dim_value(nv_reader *r, uint32_t node, const nv_dim_decl *d, nv
     b->value = nv_ast_new(r->s, NV_AST_STRING, 0, nv_at(r, node), nv_str_at(r, node));
     return true;
   }
-  if (!nv_read_int(r, node, nv_shown_str(r->c, b->key), 0, INT64_C(1) << 48, &v)) return false;
+  if (!nv_read_int(r, node, nv_format(r->c, "size '%s'", nv_shown_str(r->c, b->key)), 0, INT64_C(1) << 48, &v)) return false;
   const char *name = nv_shown_str(r->c, b->key);
   long long value = v;
   if (d && d->value >= 0 && v != d->value)
-    NV_AT_ERROR(r, node, "%s is fixed: %lld, not %lld", name, (long long)d->value, value);
+    NV_AT_ERROR(r, node, "size '%s' is %lld, not %lld", name, (long long)d->value, value);
   else if (d && v < d->min)
-    NV_AT_ERROR(r, node, "%s: %lld is below its min, %lld", name, value, (long long)d->min);
+    NV_AT_ERROR(r, node, "size '%s' is %lld, below its min %lld", name, value, (long long)d->min);
   else if (d && v > d->max)
-    NV_AT_ERROR(r, node, "%s: %lld is above its max, %lld", name, value, (long long)d->max);
+    NV_AT_ERROR(r, node, "size '%s' is %lld, above its max %lld", name, value, (long long)d->max);
   else if (d && v % d->multiple_of)
-    NV_AT_ERROR(r, node, "%s: %lld is no multiple of %lld", name, value, (long long)d->multiple_of);
+    NV_AT_ERROR(r, node, "size '%s' is %lld, not a multiple of %lld", name, value, (long long)d->multiple_of);
   else {
     b->value = nv_read_literal(r, node);
     return b->value != NV_NONE;
@@ -371,9 +371,9 @@ static void default_entries(nv_reader *r, uint32_t functions) {
     nv_begin_walk(r);
     for (; i < f->ninputs && !reason; i++) reason = nv_template_reason(r, f->inputs[i].type);
     if (reason) {
-      nv_error(r->c, f->pos,
-               "function '%s' can't be an entry as it is ('%s' %s): say under entries: which functions are",
-               nv_shown_str(r->c, f->name), nv_shown_str(r->c, f->inputs[i - 1].name), reason);
+      nv_error(r->c, f->inputs[i - 1].pos,
+               "'%s' %s, so '%s' can't be an entry: give it a fixed type, or list the entries under entries:",
+               nv_shown_str(r->c, f->inputs[i - 1].name), reason, nv_shown_str(r->c, f->name));
       continue;
     }
     nv_entry e = {.name = f->name, .function = f->name, .pos = f->pos, .function_pos = f->pos, .cache_capacity = 8};

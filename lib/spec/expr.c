@@ -144,7 +144,7 @@ static bool hint(const nv_parser *p) {
     nv_parse_error(p, p->start, "':=' is not part of the language: a statement is 'name = expression'");
     return true;
   case NV_T_AUGMENTED:
-    nv_parse_error(p, p->start, "%s is not part of the language: write 'x = x %.*s …' with a new name",
+    nv_parse_error(p, p->start, "%s is not part of the language: write 'new = old %.*s …'",
                    nv_token_text(p), (int)(p->at - p->start - 1), p->text + p->start);
     return true;
   case NV_T_ASSIGN: nv_parse_error(p, p->start, "'=' inside an expression: write '==' to compare"); return true;
@@ -167,9 +167,18 @@ static bool hint(const nv_parser *p) {
 bool nv_unexpected(nv_parser *p) {
   if (hint(p)) return false;
   if (is_closing(p->tok)) return nv_parse_error(p, p->start, "%s closes nothing", nv_token_text(p));
+  if (p->tok == NV_T_COLON) return nv_parse_error(p, p->start, "':' has no meaning here");
   if (p->tok == NV_T_COMMA)
     return nv_parse_error(p, p->start, "expected the end, found ',': one expression stands here");
   return nv_parse_error(p, p->start, "expected an operator or the end, found %s", nv_token_text(p));
+}
+
+static bool is_module(const nv_parser *p, nv_ast x) {
+  static const char *const modules[] = {"np", "numpy", "mx", "torch", "jnp", "jax", "nn", "F", "tf", "cp", "math"};
+  if (p->s->ast[x].kind != NV_AST_NAME) return false;
+  for (size_t k = 0; k < sizeof modules / sizeof *modules; k++)
+    if (!strcmp(modules[k], nv_text(p->c, p->s->ast[x].text))) return true;
+  return false;
 }
 
 /* OPERATOR: the current token can't follow an operand. */
@@ -184,14 +193,18 @@ static state cannot_follow(machine *m) {
   else if (b && is_closing(p->tok))
     nv_parse_error(p, p->start, "expected '%s', found %s", closing_text(b), nv_token_text(p));
   else if (b && b->kind == PAREN && p->tok == NV_T_COMMA)
-    nv_parse_error(p, p->start, "expected ')', found ',': there are no tuples");
+    nv_parse_error(p, p->start, "expected ')', found ',': there are no tuples, lists are written [a, b]");
   else if (p->tok == NV_T_LPAREN && x->kind == NV_AST_FIELD)
-    nv_parse_error(p, p->start, "arrays have no methods: write %s(x, …)",
-                   nv_shown(p->c, nv_text(p->c, x->text), nv_text_len(p->c, x->text)));
-  else if (p->tok == NV_T_LPAREN)
+    nv_error(p->c, x->pos, "%s: write %s(x, …)",
+             is_module(p, x->first) ? "ops have no module" : "arrays have no methods",
+             nv_shown(p->c, nv_text(p->c, x->text), nv_text_len(p->c, x->text)));
+  else if (p->tok == NV_T_LPAREN && !p->sizes)
     nv_parse_error(p, p->start, "only a name can be called");
   else if (p->tok == NV_T_COLON)
     nv_parse_error(p, p->start, "':' has no meaning here");
+  else if (p->tok == NV_T_STRING && x->kind == NV_AST_NAME &&
+           p->start == x->pos.offset - 1 + nv_text_len(p->c, x->text))
+    nv_parse_error(p, x->pos.offset - 1, "strings have no prefix");
   else if (p->sizes)
     nv_parse_error(p, p->start, "a size is made of whole numbers, names, + - * //");
   else
@@ -206,7 +219,10 @@ static state no_operand(machine *m) {
   const frame *f = top(m), *b = bracket(m);
   bool ends = p->tok == NV_T_END || is_closing(p->tok) || p->tok == NV_T_COMMA;
   if (p->tok == NV_T_ERROR) return FAILED;
-  if (p->sizes && !ends && p->tok != NV_T_QUESTION) {
+  if (p->sizes && (p->tok == NV_T_NONE || (p->tok == NV_T_OPERATOR && p->op == NV_OPR_SUB))) {
+    nv_parse_error(p, p->start, "%s is no size: an open one is written ?",
+                   p->tok == NV_T_NONE ? "'None'" : "a negative number");
+  } else if (p->sizes && !ends && p->tok != NV_T_QUESTION) {
     nv_parse_error(p, p->start, "a size is made of whole numbers, names, + - * //");
   } else if (f && !is_bracket(f) && ends) {
     nv_parse_error(p, f->start, "expected an operand behind '%s'", nv_operator_text[f->op]);

@@ -179,6 +179,7 @@ static bool read_document(scanner *s) {
     } else if (map && (now == KEY || now == FIRST_KEY)) {
       if (ch != '"') {
         if (s->at >= s->n) return no_separator(s, map);
+        if (ch == '\'') return FAIL(s, s->at, "JSON strings take double quotes");
         return ch == '}' ? FAIL(s, s->at, "expected a key behind ','")
                          : FAIL(s, s->at, "expected a key in double quotes, found %s", shown_at(s, s->at));
       }

@@ -202,7 +202,9 @@ static bool read_plain(nv_reader *r, uint32_t node, nv_stmt *st) {
       if (nv_text_is(r, key, plain_keys[k])) v[k] = nv_next_at(r, key);
   *st = blank_stmt(NV_STMT_ASSIGN, nv_at(r, node));
   if ((v[K_NAME] == NV_NONE) == (v[K_NAMES] == NV_NONE)) {
-    if (v[K_NAME] == NV_NONE)
+    if (v[K_NAME] == NV_NONE && v[K_OP] == NV_NONE && v[K_CALL] == NV_NONE)
+      NV_AT_ERROR(r, node, "a node is a text 'y = …', or a map with name and op (or call), or if, for, map");
+    else if (v[K_NAME] == NV_NONE)
       NV_AT_ERROR(r, node, "a node without a name");
     else
       NV_AT_ERROR(r, v[K_NAMES], "a node takes either name or names");

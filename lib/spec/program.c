@@ -170,7 +170,7 @@ static void read_inputs(nv_reader *r, uint32_t node) {
     if (!list)
       read_input(r, k, value);
     else if (nv_kind_at(r, k) != NV_DOC_MAP || nv_count_at(r, k) != 2)
-      NV_AT_ERROR(r, k, "inputs: a list holds maps of one name to one type");
+      NV_AT_ERROR(r, k, "inputs: a list holds maps of one name to one type, like {x: float32}");
     else
       read_input(r, nv_first_at(r, k), nv_next_at(r, nv_first_at(r, k)));
   }
@@ -196,19 +196,20 @@ static void read_function(nv_reader *r, uint32_t key, uint32_t node) {
   nv_ast first = s->nast;
   r->f = &f;
   if (nv_read_keys(r, node, "a function", keys, NKEYS, v)) {
+    bool misspelt = r->c->errors != before; /* maybe the key that is missing */
     read_text(r, v[DOC], "doc", &ignored);
     read_dtypes(r, v[DTYPES]);
     read_dims(r, v[DIMS]);
     read_statics(r, v[STATIC]);
-    if (v[INPUTS] == NV_NONE)
-      NV_AT_ERROR(r, key, "function '%s' without inputs", nv_shown_at(r, key));
-    else
+    if (v[INPUTS] != NV_NONE)
       read_inputs(r, v[INPUTS]);
+    else if (!misspelt)
+      NV_AT_ERROR(r, key, "function '%s' without inputs", nv_shown_at(r, key));
     nv_begin_walk(r);
     for (uint32_t k = 0; k < f.ninputs; k++) nv_each_size_name(r, f.inputs[k].type, check_size_name, r);
     f.broken = r->c->errors != before;
     if (v[NODES] != NV_NONE && !nv_read_program(r, v[NODES], &f.body)) f.broken = true;
-    if (v[OUTPUTS] == NV_NONE) NV_AT_ERROR(r, key, "function '%s' without outputs", nv_shown_at(r, key));
+    if (v[OUTPUTS] == NV_NONE && !misspelt) NV_AT_ERROR(r, key, "function '%s' without outputs", nv_shown_at(r, key));
     if (v[OUTPUTS] == NV_NONE || !nv_read_outputs(r, v[OUTPUTS])) f.broken = true;
   } else {
     f.broken = true;
@@ -292,9 +293,11 @@ nv_spec *nv_spec_parse(nv_ctx *c, nv_doc *doc) {
     return NULL;
   }
   read_builtin(r, doc);
-  nv_read_keys(r, 0, "a spec", document_keys, NKEYS, v);
   uint32_t before = c->errors;
-  read_version(r, v[NUVEC]);
+  nv_read_keys(r, 0, "a spec", document_keys, NKEYS, v);
+  bool misspelt = c->errors != before; /* maybe the key that is missing */
+  before = c->errors;
+  if (v[NUVEC] != NV_NONE || !misspelt) read_version(r, v[NUVEC]);
   if (c->errors != before && v[NUVEC] != NV_NONE) return NULL; /* another version is another language */
   read_name(r, v[NAME]);
   read_text(r, v[DOC], "doc", &ignored);
@@ -302,10 +305,10 @@ nv_spec *nv_spec_parse(nv_ctx *c, nv_doc *doc) {
   r->types_read = true;
   read_constants(r, v[CONSTANTS]);
   uint32_t builtins = s->nfunctions;
-  if (v[FUNCTIONS] == NV_NONE)
-    NV_AT_ERROR(r, 0, "a spec without functions");
-  else
+  if (v[FUNCTIONS] != NV_NONE)
     read_functions(r, v[FUNCTIONS]);
+  else if (!misspelt)
+    NV_AT_ERROR(r, 0, "a spec without functions");
   if (s->nfunctions == builtins) {
     if (v[FUNCTIONS] != NV_NONE && c->errors == before) NV_AT_ERROR(r, v[FUNCTIONS], "a spec without functions");
     return NULL;

@@ -34,6 +34,34 @@ static bool check_target(nv_parser *p, nv_ast x, size_t start) {
   return false;
 }
 
+/* Reports a statement that starts with a word of Python's, unless the word is a target here. */
+static bool is_python(nv_parser *p) {
+  static const struct {
+    const char *word, *hint;
+  } words[] = {{"import", "ops need no import"},
+               {"from", "ops need no import"},
+               {"def", "a function is a key under functions:"},
+               {"return", "results are named under outputs:"},
+               {"while", "loops are for: nodes, with a fixed count"},
+               {"for", "a loop is a for: node in a list of nodes"},
+               {"if", "a choice is an if: node in a list of nodes, or where(condition, a, b)"},
+               {"elif", "a choice is an if: node in a list of nodes, or where(condition, a, b)"},
+               {"else", "a choice is an if: node in a list of nodes, or where(condition, a, b)"},
+               {"print", "values are seen as outputs"},
+               {"assert", "sizes are checked by types"}};
+  size_t n = p->at - p->start, at = p->at;
+  if (p->tok != NV_T_NAME && p->tok != NV_T_RESERVED) return false;
+  while (at < p->to && (p->text[at] == ' ' || p->text[at] == '\t')) at++;
+  char next = at < p->to ? p->text[at] : 0, after = at + 1 < p->to ? p->text[at + 1] : 0;
+  if (next == ',' || next == '.' || next == '[' || (next == '=' && after != '=')) return false;
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+    if (strlen(words[k].word) == n && !memcmp(words[k].word, p->text + p->start, n)) {
+      nv_parse_error(p, p->start, "'%s' starts no statement: %s", words[k].word, words[k].hint);
+      return true;
+    }
+  return false;
+}
+
 /* Parses a statement from the current token to the end. *kept: out was filled, maybe with an error for its value. */
 static bool statement(nv_parser *p, nv_stmt *out, bool *kept) {
   *out = (nv_stmt){.kind = NV_STMT_ASSIGN,
@@ -45,6 +73,7 @@ static bool statement(nv_parser *p, nv_stmt *out, bool *kept) {
                    .name = NV_NONE};
   *kept = false;
   nv_ast last = NV_NONE;
+  if (is_python(p)) return false;
   while (p->tok != NV_T_ASSIGN || !out->ntargets) {
     size_t start = p->start;
     if (p->tok == NV_T_END && !out->ntargets) return nv_parse_error(p, start, "expected 'name = expression'");

@@ -70,7 +70,7 @@ nv_type nv_parse_type(nv_spec *s, uint32_t doc_node, const char *text, size_t n)
   nv_lex(&p);
   if (p.tok == NV_T_ERROR) return NV_NONE;
   if (p.tok != NV_T_DTYPE && p.tok != NV_T_NAME) {
-    nv_parse_error(&p, p.start, "expected a type, found %s", nv_token_text(&p));
+    nv_parse_error(&p, p.start, "expected a type like float32[2, 3], found %s", nv_token_text(&p));
     return NV_NONE;
   }
   nv_type t = new_type(s, NV_TYPE_ARRAY, nv_parser_pos(&p, p.start));
@@ -92,7 +92,10 @@ nv_type nv_parse_type(nv_spec *s, uint32_t doc_node, const char *text, size_t n)
   }
   if (p.tok == NV_T_LBRACKET && !parse_dims(&p, t)) return NV_NONE;
   if (p.tok == NV_T_END) return t;
-  if (p.tok != NV_T_ERROR) nv_parse_error(&p, p.start, "expected the end of the type, found %s", nv_token_text(&p));
+  if (p.tok == NV_T_LPAREN)
+    nv_parse_error(&p, p.start, "sizes stand in [ ], as in float32[2, 3]");
+  else if (p.tok != NV_T_ERROR)
+    nv_parse_error(&p, p.start, "expected the end of the type, found %s", nv_token_text(&p));
   return NV_NONE;
 }
 
@@ -300,7 +303,8 @@ static bool read_strides(nv_reader *r, uint32_t node, nv_type t) {
     return true;
   }
   if (nv_kind_at(r, node) != NV_DOC_LIST || nv_count_at(r, node) != r->s->types[t].ndims) {
-    NV_AT_ERROR(r, node, "strides: expected any, or a list of %u whole numbers", r->s->types[t].ndims);
+    NV_AT_ERROR(r, node, "strides: expected any, or a list with a whole number for each of %u dims",
+                r->s->types[t].ndims);
     return false;
   }
   int64_t *v = NV_NEW_N(r->c, int64_t, nv_count_at(r, node) + 1u), *next = v;
@@ -512,7 +516,7 @@ const char *nv_template_reason(nv_reader *r, nv_type type) {
     if (!first_visit(r, t)) continue;
     const nv_type_node *x = &r->s->types[t];
     if (x->cls) return nv_format(r->c, "is of class %s", class_names[x->cls]);
-    if (x->variable != NV_NONE) return nv_format(r->c, "has the dtype variable %s", nv_shown_str(r->c, x->variable));
+    if (x->variable != NV_NONE) return nv_format(r->c, "has the dtype variable '%s'", nv_shown_str(r->c, x->variable));
     if (x->ndims && r->s->type_dims[x->first_dim].kind == NV_DIM_ELLIPSIS) return "is of any rank";
     push_parts(r, &n, t);
   }

@@ -22,9 +22,11 @@ bool nv_is_textual(const nv_reader *r, uint32_t node) {
 const char *nv_found(const nv_reader *r, uint32_t node) {
   switch (nv_kind_at(r, node)) {
   case NV_DOC_NULL: return nv_length_at(r, node) ? "null" : "nothing";
-  case NV_DOC_STRING: return "a text";
   case NV_DOC_LIST: return "a list";
   case NV_DOC_MAP: return "a map";
+  case NV_DOC_STRING:
+    if (nv_length_at(r, node) > 40 || strchr(nv_text_at(r, node), '\n')) return "a text";
+    return nv_format(r->c, "the text '%s'", nv_shown_at(r, node));
   default: return nv_format(r->c, "'%s'", nv_shown_at(r, node));
   }
 }
@@ -43,6 +45,18 @@ const char *nv_suggest(nv_ctx *c, const char *name, const char *const *names, si
   return near ? nv_format(c, "; did you mean '%s'?", near) : "";
 }
 
+/* "; did you mean 'inputs'?" for a key of another habit, or a misspelt one. */
+static const char *suggest_key(nv_ctx *c, const char *name, const char *const *keys, size_t n) {
+  static const char *const habits[][2] = {{"version", "nuvec"},   {"args", "inputs"},      {"arguments", "inputs"},
+                                          {"params", "inputs"},   {"parameters", "inputs"}, {"body", "nodes"},
+                                          {"code", "nodes"},      {"return", "outputs"},   {"returns", "outputs"},
+                                          {"results", "outputs"}, {"consts", "constants"}, {"description", "doc"}};
+  for (size_t h = 0; h < sizeof habits / sizeof *habits; h++)
+    for (size_t k = 0; k < n && !strcmp(habits[h][0], name); k++)
+      if (!strcmp(habits[h][1], keys[k])) return nv_format(c, "; did you mean '%s'?", keys[k]);
+  return nv_suggest(c, name, keys, n);
+}
+
 bool nv_is_tool_key(const nv_reader *r, uint32_t key) { return !strncmp(nv_text_at(r, key), "x-", 2); }
 
 bool nv_read_keys(nv_reader *r, uint32_t map, const char *what, const char *const *keys, size_t nkeys,
@@ -55,9 +69,11 @@ bool nv_read_keys(nv_reader *r, uint32_t map, const char *what, const char *cons
     while (k < nkeys && !nv_text_is(r, key, keys[k])) k++;
     if (k < nkeys)
       values[k] = value;
+    else if (nv_text_is(r, key, "<<"))
+      NV_AT_ERROR(r, key, "unknown key '<<': merge keys aren't part of YAML 1.2");
     else if (!nv_is_tool_key(r, key))
       NV_AT_ERROR(r, key, "unknown key '%s' in %s%s", nv_shown_at(r, key), what,
-                  nv_suggest(r->c, nv_text_at(r, key), keys, nkeys));
+                  suggest_key(r->c, nv_text_at(r, key), keys, nkeys));
   }
   return true;
 }
@@ -140,7 +156,8 @@ bool nv_read_int(nv_reader *r, uint32_t node, const char *what, int64_t min, int
       return true;
     }
   }
-  NV_AT_ERROR(r, node, "%s: expected a whole number from %lld to %lld", what, (long long)min, (long long)max);
+  NV_AT_ERROR(r, node, "%s: expected a whole number from %lld to %lld, found %s", what, (long long)min,
+              (long long)max, nv_found(r, node));
   return false;
 }
 

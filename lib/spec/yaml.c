@@ -153,6 +153,7 @@ static const struct problem {
   bool at_context;
 } problems[] = {
     {"mapping values are not allowed", "YAML sees a key here (':' and a blank in a plain value): quote it", false},
+    {"found unexpected ':'", "':' in a plain value of a {…} or […]: quote the value", false},
     {"found unexpected end of stream", "the string is not closed", true},
     {"did not find expected ',' or", "this bracket is not closed", true}, /* at the end of the file */
     {"could not find expected ':'", "expected 'key: value' here", true},
@@ -168,12 +169,21 @@ static const struct problem {
 static bool flow_failed(reader *r, size_t place, char ch) {
   const yaml_parser_t *p = &r->parser;
   bool list = strstr(p->problem, "']'"), map = strstr(p->problem, "'}'");
+  size_t from = list || map ? place_of(r, p->context_mark.index) - r->skipped : r->n, at = place - r->skipped;
+  for (size_t i = from; i + 1 < at; i++) /* a size that is open, not quoted, is a key to YAML */
+    if (r->text[i] == '?' && strchr("[,{ ", r->text[i - 1]) && strchr(",]} ", r->text[i + 1]))
+      return FAIL(r, i + r->skipped, "'?' is a sign of YAML's here: quote it");
   if (strchr("[{", ch)) return FAIL(r, place, "'%c' inside a value of a {…} or […]: quote the value", ch);
   nv_error(r->c, nv_build_place(&r->b, place), "expected %s here",
            list  ? "',' or ']'"
            : map ? "',' or '}'"
                  : "a value");
-  if (list || map) nv_note(r->c, nv_build_place(&r->b, place_of(r, p->context_mark.index)), "for the bracket here");
+  if (list || map) nv_note(r->c, nv_build_place(&r->b, from + r->skipped), "for the bracket here");
+  for (size_t i = from + 1; i < at; i++)
+    if (r->text[i] == '#' && r->text[i - 1] == ' ') {
+      nv_note(r->c, nv_build_place(&r->b, i + r->skipped), "a comment starts here");
+      break;
+    }
   return false;
 }
 

@@ -401,8 +401,8 @@ static const char *with_signature(const char *signature) {
 
 static void signature_errors(void **state) {
   (void)state;
-  CONTAINS(with_signature("{N: 3, T: float32, k: 1, y: float32}"), "10:24: error: N: 3 ");
-  CONTAINS(with_signature("{N: 10, T: float32, k: 1, y: float32}"), "10:24: error: N: 10 ");
+  CONTAINS(with_signature("{N: 3, T: float32, k: 1, y: float32}"), "10:24: error: size 'N' is 3");
+  CONTAINS(with_signature("{N: 10, T: float32, k: 1, y: float32}"), "10:24: error: size 'N' is 10");
   CONTAINS(with_signature("{N: 2, T: int32, k: 1, y: float32}"), "10:30: error: ");
   CONTAINS(with_signature("{N: 2, T: float32, k: 1.5, y: float32}"), "10:42: error: ");
   CONTAINS(with_signature("{N: 2, T: float32, y: float32}"), "10:20: error: ");
