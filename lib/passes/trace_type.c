@@ -177,7 +177,7 @@ static bool entry_dim(nvt *t, nv_str name, const nv_dim_decl *d, nv_pos pos, lac
   } else if (!b && d && d->value >= 0) {
     v = nvt_int(d->value);
   } else {
-    lack(&l->open, nv_text(t->c, name));
+    lack(&l->open, nv_format(t->c, "'%s'", nv_text(t->c, name)));
   }
   nvt_bind(t, name, v, pos);
   return v.kind == NVT_INT;
@@ -185,8 +185,8 @@ static bool entry_dim(nvt *t, nv_str name, const nv_dim_decl *d, nv_pos pos, lac
 
 /* Size of one dim of an entry's type; -1: open or wrong. */
 static int64_t entry_size(nvt *t, const nv_type_dim *d, const char *path, lacking *l) {
-  if (d->kind == NV_DIM_OPEN) lack(&l->open, nv_format(t->c, "a size of %s", path));
-  if (d->kind == NV_DIM_ELLIPSIS) lack(&l->unresolved, nv_format(t->c, "the rank of %s", path));
+  if (d->kind == NV_DIM_OPEN) lack(&l->open, nv_format(t->c, "a size of '%s'", path));
+  if (d->kind == NV_DIM_ELLIPSIS) lack(&l->unresolved, nv_format(t->c, "the rank of '%s'", path));
   if (d->kind != NV_DIM_EXPR || d->expr == NV_NONE) return -1;
   /* names first: each either has a value or is asked of the signature */
   nv_ast stack[NVT_MAX_NEST + 2];
@@ -216,11 +216,11 @@ static int64_t entry_size(nvt *t, const nv_type_dim *d, const char *path, lackin
 static int entry_dtype(nvt *t, const nv_type_node *n, const char *path, lacking *l) {
   if (n->dtype >= 0) return n->dtype;
   if (n->variable == NV_NONE) {
-    lack(&l->unresolved, nv_format(t->c, "the dtype of %s", path));
+    lack(&l->unresolved, nv_format(t->c, "the dtype of '%s'", path));
     return -1;
   }
   const nvt_binding *b = nvt_find(t, n->variable);
-  if (!b) lack(&l->unresolved, nv_text(t->c, n->variable));
+  if (!b) lack(&l->unresolved, nv_format(t->c, "'%s'", nv_text(t->c, n->variable)));
   return b && b->value.kind == NVT_DTYPE ? (int)b->value.u.d : -1;
 }
 

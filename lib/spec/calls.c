@@ -12,6 +12,15 @@ uint32_t nv_find_function(const nv_reader *r, nv_str name, bool builtin) {
   return NV_NONE;
 }
 
+/* A name that a user's function hides: an op's, a composite's or a static function's. */
+static bool is_builtin_name(const nv_reader *r, nv_str name) {
+  static const char *const statics[] = {"min", "max", "int", "float", "len", "range", "variant", "trainable"};
+  const char *text = nv_text(r->c, name);
+  for (size_t k = 0; k < sizeof statics / sizeof *statics; k++)
+    if (!strcmp(statics[k], text)) return true;
+  return nv_find_function(r, name, true) != NV_NONE || nv_op_find(text) != NV_NOPS;
+}
+
 /* The function that a call in function f means, NV_NONE when it is an op's or unknown. Inside its own body a function's
  * name means the built-in. */
 static uint32_t resolve(const nv_reader *r, uint32_t f, const nv_ast_node *call) {
@@ -21,7 +30,7 @@ static uint32_t resolve(const nv_reader *r, uint32_t f, const nv_ast_node *call)
   if (!in->builtin && !itself && call->flags != NV_CALL_OP) k = nv_find_function(r, call->text, false);
   if (k == NV_NONE && call->flags != NV_CALL_FUNCTION && !(in->builtin && itself))
     k = nv_find_function(r, call->text, true);
-  return k;
+  return itself && !in->builtin && !is_builtin_name(r, call->text) ? f : k;
 }
 
 /* In the plain form of a call of callee in f, a text that is given to a numeric static is an expression. */
@@ -144,15 +153,6 @@ static void walk(calls *w, uint32_t f) {
       w->depth[f] = (uint16_t)(w->depth[g] + 1);
     }
   }
-}
-
-/* A name that a user's function hides: an op's, a composite's or a static function's. */
-static bool is_builtin_name(const nv_reader *r, nv_str name) {
-  static const char *const statics[] = {"min", "max", "int", "float", "len", "range", "variant", "trainable"};
-  const char *text = nv_text(r->c, name);
-  for (size_t k = 0; k < sizeof statics / sizeof *statics; k++)
-    if (!strcmp(statics[k], text)) return true;
-  return nv_find_function(r, name, true) != NV_NONE || nv_op_find(text) != NV_NOPS;
 }
 
 void nv_check_calls(nv_reader *r) {

@@ -57,7 +57,8 @@ static bool read_dim_value(nv_reader *r, uint32_t node, const nv_dim_decl *d, nv
     b->value = nv_ast_new(r->s, NV_AST_STRING, 0, nv_at(r, node), nv_str_at(r, node));
     return true;
   }
-  if (!nv_read_int(r, node, nv_format(r->c, "size '%s'", nv_shown_str(r->c, b->key)), 0, INT64_C(1) << 48, &v)) return false;
+  if (!nv_read_int(r, node, nv_format(r->c, "size '%s'", nv_shown_str(r->c, b->key)), 0, INT64_C(1) << 48, &v))
+    return false;
   const char *name = nv_shown_str(r->c, b->key);
   long long value = v;
   if (d && d->value >= 0 && v != d->value)

@@ -121,14 +121,11 @@ static void unknown_type(nv_reader *r, nv_pos pos, nv_str name) {
       nv_error(c, pos, "there is no %s on a Metal GPU: use %s", text, k < 3 ? "float32" : "complex64");
       return;
     }
-  if (c->errors >= NV_MAX_ERRORS) { /* counted only */
-    nv_error(c, pos, "unknown type");
-    return;
-  }
-  size_t n = 0, nvariables = r->f ? r->f->ndtypes : 0;
-  const char **names = NV_NEW_N(c, const char *, NV_NDTYPES + 4 + nvariables + r->s->nnamed_types);
+  bool shown = c->errors < NV_MAX_ERRORS; /* else counted only */
+  size_t n = 0, nvariables = r->f && shown ? r->f->ndtypes : 0, nnamed = shown ? r->s->nnamed_types : 0;
+  const char **names = NV_NEW_N(c, const char *, NV_NDTYPES + 4 + nvariables + nnamed);
   for (uint32_t k = 0; k < nvariables; k++) names[n++] = nv_text(c, r->f->dtypes[k].name);
-  for (uint32_t k = 0; k < r->s->nnamed_types; k++) names[n++] = nv_text(c, r->s->named_types[k].name);
+  for (uint32_t k = 0; k < nnamed; k++) names[n++] = nv_text(c, r->s->named_types[k].name);
   for (int k = 0; k < NV_NDTYPES; k++) names[n++] = nv_dtype_name[k];
   for (unsigned k = NV_CLASS_ANY; k <= NV_CLASS_NUMBER; k++) names[n++] = class_names[k];
   nv_error(c, pos, "unknown type '%s'%s", nv_shown_str(c, name), nv_suggest(c, text, names, n));

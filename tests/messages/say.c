@@ -1,7 +1,7 @@
 /* say.c - what the library says about many texts, in one process: tests/run_messages.py writes requests to standard
- * input, each a line of fields with tabs between them and the text's bytes behind it:
- *   how (spec, full or tensors), format (json, yaml, safetensors), file, flags (w: -Werror, s: --shapeless), entry or "",
- *   wanted tensors (name:dtype:size,size;…) or "", length
+ * input, each a line of fields with tabs between them, and the text's bytes behind it:
+ *   how (spec, full or tensors), format (json, yaml, safetensors), file, flags (w: -Werror, s: --shapeless), entry or
+ *   "", wanted tensors (name:dtype:size,size;…) or "", length
  * and reads back a line for every diagnostic (severity, line, column, file, text) and one for the status ("=", status,
  * the text of a status that isn't the spec's). */
 #include "nuvec.h"

@@ -356,7 +356,7 @@ static void types(void **state) {
   check('t', "float32[3.5]", "", "8 a size is made of whole numbers, names, + - * //\n");
   check('t', "float32[0x10]", "", "8 a size is a decimal whole number\n");
   check('t', "float32[n / 2]", "", "10 a size is made of whole numbers, names, + - * //\n");
-  check('t', "float32[f(n)]", "", "9 only a name can be called\n");
+  check('t', "float32[f(n)]", "", "9 a size is made of whole numbers, names, + - * //\n");
   check('t', "float32[2, ...]", "", "11 '...' stands first, once\n");
   check('t', "float32[..., ...]", "", "13 '...' stands first, once\n");
   check('t', "float32[n +]", "", "10 expected an operand behind '+'\n");

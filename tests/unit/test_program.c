@@ -448,28 +448,29 @@ static void declaration_errors(void **state) {
   SAYS("nuvec: 1\nfunctions:\n  f:\n    inputs:\n      x: float32[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
        "1, 1, 1]\n    outputs: x\n",
        "5:66: error: more than 16 dims: the highest rank is 16\n");
-  SAYS(
-      "nuvec: 1\nfunctions:\n  f:\n    dims: {A: -1, B: {min: 3, max: 2}, C: {minn: 1}, D: x}\n    static: "
-      "{a: null, b: {int: 1.5}, c: {enum: [x, x]}, d: {enum: [x], default: y}, e: {int: 1, float: 2}, g: "
-      "{}}\n    inputs: {x: {type: float32, trainble: true}, y: {dtype: f32}, z: {list: 2}, w: {enum: {a: "
-      "int8}, default: b}, u: 3, v: {dtype: f32, shape: [-1]}}\n    outputs: x\n",
-      "4:15: error: a dim: expected a whole number from 0 to 281474976710656, found '-1'\n4:36: error: min is above max\n"
-      "4:44: error: unknown key 'minn' in a dim; did you mean 'min'?\n4:57: error: a dim: expected a whole "
-      "number from 0 to 281474976710656, found the text 'x'\n"
-      "5:17: error: a static: expected its default, or {int: …}, {float: …}, {bool: …}, {string: …}, {enum: "
-      "[…]}\n"
-      "5:32: error: a static's default: expected a whole number, found '1.5'\n5:52: error: choice 'x' stands "
-      "twice\n"
-      "5:81: error: 'y' is none of the choices\n5:88: error: a static is one of {int: …}, {float: …}, {bool: "
-      "…}, {string: …}, {enum: […], default: …}\n"
-      "5:111: error: a static is one of {int: …}, {float: …}, {bool: …}, {string: …}, {enum: […], default: "
-      "…}\n"
-      "6:33: error: unknown key 'trainble' in a type; did you mean 'trainable'?\n6:53: error: an array type "
-      "takes either shape or rank beside dtype\n"
-      "6:70: error: a list type needs both list: (how many) and of: (the type)\n6:111: error: 'b' is none of "
-      "the variants\n"
-      "6:118: error: expected a type like float32[2, 3], found '3'\n6:145: error: a negative number is no size: an open one is "
-      "written ?\n");
+  SAYS("nuvec: 1\nfunctions:\n  f:\n    dims: {A: -1, B: {min: 3, max: 2}, C: {minn: 1}, D: x}\n    static: "
+       "{a: null, b: {int: 1.5}, c: {enum: [x, x]}, d: {enum: [x], default: y}, e: {int: 1, float: 2}, g: "
+       "{}}\n    inputs: {x: {type: float32, trainble: true}, y: {dtype: f32}, z: {list: 2}, w: {enum: {a: "
+       "int8}, default: b}, u: 3, v: {dtype: f32, shape: [-1]}}\n    outputs: x\n",
+       "4:15: error: a dim: expected a whole number from 0 to 281474976710656, found '-1'\n4:36: error: min is above "
+       "max\n"
+       "4:44: error: unknown key 'minn' in a dim; did you mean 'min'?\n4:57: error: a dim: expected a whole "
+       "number from 0 to 281474976710656, found the text 'x'\n"
+       "5:17: error: a static: expected its default, or {int: …}, {float: …}, {bool: …}, {string: …}, {enum: "
+       "[…]}\n"
+       "5:32: error: a static's default: expected a whole number, found '1.5'\n5:52: error: choice 'x' stands "
+       "twice\n"
+       "5:81: error: 'y' is none of the choices\n5:88: error: a static is one of {int: …}, {float: …}, {bool: "
+       "…}, {string: …}, {enum: […], default: …}\n"
+       "5:111: error: a static is one of {int: …}, {float: …}, {bool: …}, {string: …}, {enum: […], default: "
+       "…}\n"
+       "6:33: error: unknown key 'trainble' in a type; did you mean 'trainable'?\n6:53: error: an array type "
+       "takes either shape or rank beside dtype\n"
+       "6:70: error: a list type needs both list: (how many) and of: (the type)\n6:111: error: 'b' is none of "
+       "the variants\n"
+       "6:118: error: expected a type like float32[2, 3], found '3'\n6:145: error: a negative number is no size: an "
+       "open one is "
+       "written ?\n");
 }
 
 static void node_errors(void **state) {

@@ -407,10 +407,10 @@ static void signature_errors(void **state) {
   CONTAINS(with_signature("{N: 2, T: float32, k: 1.5, y: float32}"), "10:42: error: ");
   CONTAINS(with_signature("{N: 2, T: float32, y: float32}"), "10:20: error: ");
   CONTAINS(with_signature("{N: 2, k: 1}"),
-           "10:20: error: entry 'f': the signature must fix T, the dtype of y, the rank of y");
+           "10:20: error: entry 'f': the signature must fix 'T', the dtype of 'y', the rank of 'y'");
   CONTAINS(with_signature("{T: float32, k: 1, y: float32}"),
-           "10:20: error: not supported yet: open sizes (N)");
-  CONTAINS(with_signature("{N: \"?\", T: float32, k: 1, y: float32}"), "not supported yet: open sizes (N)");
+           "10:20: error: not supported yet: open sizes ('N')");
+  CONTAINS(with_signature("{N: \"?\", T: float32, k: 1, y: float32}"), "not supported yet: open sizes ('N')");
 }
 
 static void generic_errors(void **state) {
