@@ -40,6 +40,29 @@ void nv_put_counts(nv_buf *b, const nv_program *p, const char *indent) {
             indent, (long long)plan->scratch_bound);
 }
 
+/* A launch: its kernel, its grid in threads, its bytes, and what is bound, in order: an input or output by its number,
+ * or an offset into the scratch arena. */
+static void put_launch(nv_buf *b, const nv_plan *plan, const nv_launch *l) {
+  static const char *const places[] = {
+      [NV_PLACE_INPUT] = "input", [NV_PLACE_OUTPUT] = "output",
+                                       [NV_PLACE_SCRATCH] = "scratch"};
+  const nv_kernel *k = &plan->kernels[l->kernel];
+  nv_dim grid[3];
+  nv_puts(b, "{\"kernel\": ");
+  nv_put_json_text(b, k->name);
+  nv_printf(b, ", \"ops\": %u, \"read\": %lld, \"written\": %lld,\n         \"grid\": [", ops_of(k),
+            (long long)nv_kernel_bytes(k, false), (long long)nv_kernel_bytes(k, true));
+  nv_kernel_grid(b->c, k, grid);
+  for (int d = 0; d < 3; d++) nv_printf(b, d ? ", %lld" : "%lld", (long long)nv_dim_value(b->c, grid[d]));
+  nv_puts(b, "], \"bound\": [");
+  for (uint32_t i = 0; i < k->noperands; i++) {
+    const nv_place *at = &l->places[i];
+    nv_printf(b, "%s{\"%s\": %lld}", i ? ", " : "", places[at->kind],
+              at->kind == NV_PLACE_SCRATCH ? (long long)at->offset : (long long)at->index);
+  }
+  nv_puts(b, "]}");
+}
+
 static void put_json(nv_buf *b, const nv_module *m) {
   nv_puts(b, "{\n  \"format\": \"nuvec-stats-1\",\n  \"name\": ");
   nv_put_json_text(b, m->name);
@@ -50,11 +73,8 @@ static void put_json(nv_buf *b, const nv_module *m) {
     nv_put_counts(b, p, "      ");
     nv_puts(b, ",\n      \"per_kernel\": ["); /* one a launch, in order */
     for (uint32_t j = 0; j < p->plan->nlaunches; j++) {
-      const nv_kernel *k = &p->plan->kernels[p->plan->launches[j].kernel];
-      nv_puts(b, j ? ",\n        {\"kernel\": " : "\n        {\"kernel\": ");
-      nv_put_json_text(b, k->name);
-      nv_printf(b, ", \"ops\": %u, \"read\": %lld, \"written\": %lld}", ops_of(k),
-                (long long)nv_kernel_bytes(k, false), (long long)nv_kernel_bytes(k, true));
+      nv_puts(b, j ? ",\n        " : "\n        ");
+      put_launch(b, p->plan, &p->plan->launches[j]);
     }
     nv_puts(b, p->plan->nlaunches ? "\n      ]\n    }" : "]\n    }");
   }

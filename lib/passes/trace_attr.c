@@ -84,11 +84,11 @@ bool nvt_sort_args(nvt *t, nv_ast ast, const nvt_val *args, nvt_opcall *call) {
     *into = (nvt_arg){args[k], a, n->pos, true};
     given++;
     if (k == most && (!strcmp(row->name, "min") || !strcmp(row->name, "max"))) {
-      const char *other = !strcmp(row->name, "min") ? "minimum" : "maximum";
-      if (args[k].kind == NVT_INT)
+      const char *other = !strcmp(row->name, "min") ? "minimum" : "maximum"; /* with keepdims or -1 an axis is meant */
+      if (args[k].kind == NVT_INT && args[k].u.i >= 0 && nvt_at(t, ast)->count == 2)
         nvt_warn(t, n->pos, "%s(x, %lld) reduces over axis %lld; element by element it is %s", row->name,
                  (long long)args[k].u.i, (long long)args[k].u.i, other);
-      else if (args[k].kind == NVT_ARRAY || args[k].kind == NVT_FLOAT) {
+      if (args[k].kind == NVT_ARRAY || args[k].kind == NVT_FLOAT) {
         nvt_error(t, n->pos, "%s reduces over axes; element by element it is %s", row->name, other);
         return false;
       }
