@@ -21,7 +21,7 @@ int main(void) {
   static const char *const classes[] = {"leaf", "elem", "view", "reduce", "copy", "expand"};
   static const char *const rules[] = {"same",    "float",  "promote", "promote_float", "compare",
                                       "logical", "select", "attr",    "sum",           "mean",
-                                      "shift"};
+                                      "real", "shift"};
   static const char *const kinds[] = {"end", "axis", "axes", "perm", "shape", "bool", "int", "dtype", "slice"};
   puts("[");
   bool first = true;

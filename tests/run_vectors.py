@@ -269,7 +269,7 @@ def supported(path, jobs):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--ops', default='')
-    p.add_argument('--dtypes', default='bool,uint8,uint16,uint32,uint64,int8,int16,int32,int64,float16,bfloat16,float32')
+    p.add_argument('--dtypes', default='all')
     p.add_argument('--no-compare', action='store_true')
     a = p.parse_args()
     dtypes = None if a.dtypes == 'all' else set(a.dtypes.split(','))

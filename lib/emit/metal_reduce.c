@@ -7,6 +7,8 @@
 #include "../ir/eval.h"
 #include "metal_gen.h"
 
+#include <math.h>
+
 enum { BLOCK = 1024, MAX_LEVELS = 4 };
 
 typedef struct level {
@@ -164,9 +166,10 @@ static const char *of_nothing(nv_gen *e, nv_dtype d) {
   switch (e->k->reduce_op) {
   case NV_OP_sum:
   case NV_OP_any: return nv_gen_literal(e, d, 0);
-  case NV_OP_prod: return d == NV_F32 ? "1.0f" : nv_gen_literal(e, d, 1);
+  case NV_OP_prod:
+    return nv_gen_literal(e, d, nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64)) ? nv_f32_to_bits(d, 1.0f) : 1);
   case NV_OP_all: return "true";
-  case NV_OP_mean: return "NAN";
+  case NV_OP_mean: return d == NV_F32 ? "NAN" : nv_gen_literal(e, d, nv_f32_to_bits(d, NAN));
   default: nv_bug(e->c, "%s of nothing reaches a kernel", nv_ops[e->k->reduce_op].name);
   }
 }
@@ -201,7 +204,7 @@ void nv_gen_reduce(nv_gen *e) {
     memcpy(&bits, &scale, sizeof bits);
     const char *sum = value;
     value = nv_gen_temporary(e, result == d ? reduction->value : NV_NONE);
-    nv_line(b, 2, "float %s = %s * %s;", value, sum, nv_gen_literal(e, NV_F32, bits));
+    nv_line(b, 2, "%s %s = %s * %s;", nv_msl_type(d), value, sum, nv_gen_literal(e, NV_F32, bits));
   }
   if (result != d) value = accumulator_text(e, d, result, value);
   e->text[e->inner] = value;

@@ -7,7 +7,7 @@
 /* int8_t, not char: its sign is the same everywhere the text is compiled. */
 const char *nv_msl_type(nv_dtype d) {
   static const char *const types[NV_NDTYPES] = {"bool", "uchar", "ushort", "uint",   "ulong", "int8_t", "short",
-                                                "int",  "long",  "half",   "bfloat", "float", "nv_c64"};
+                                                "int",  "long",  "half",   "bfloat", "float", "float2"};
   return types[d];
 }
 
@@ -70,7 +70,12 @@ void nv_put_literal(nv_buf *b, nv_dtype d, uint64_t bits) {
   case NV_F16:
   case NV_BF16: nv_printf(b, "as_type<%s>(ushort(0x%04xu))", nv_msl_type(d), (unsigned)(bits & 0xffffu)); break;
   case NV_F32: put_float(b, (uint32_t)bits); break;
-  default: nv_raise(b->c, NUVECC_SPEC, "not supported yet: complex64 in a kernel");
+  default:
+    nv_puts(b, "float2(");
+    put_float(b, (uint32_t)bits);
+    nv_puts(b, ", ");
+    put_float(b, (uint32_t)(bits >> 32));
+    nv_putc(b, ')');
   }
 }
 
@@ -193,11 +198,9 @@ static void put_float_to_int(nv_buf *b, nv_dtype to, const char *x) {
   nv_printf(b, "nv_to_%s(%s)", nv_dtype_name[to], x);
 }
 
-void nv_put_astype(nv_buf *b, nv_dtype from, nv_dtype to, const char *x) {
+static void put_real_astype(nv_buf *b, nv_dtype from, nv_dtype to, const char *x) {
   const nv_kind f = nv_kind_of(from), t = nv_kind_of(to);
   const char *type = nv_msl_type(to);
-  if (f == NV_KIND_COMPLEX || t == NV_KIND_COMPLEX)
-    nv_raise(b->c, NUVECC_SPEC, "not supported yet: complex64 in a kernel");
   if (from == to) {
     nv_puts(b, x);
   } else if (to == NV_BOOL && from == NV_F32) { /* a test of bits: a subnormal is true on every device */
@@ -213,6 +216,28 @@ void nv_put_astype(nv_buf *b, nv_dtype from, nv_dtype to, const char *x) {
   } else {
     nv_printf(b, "%s(%s)", type, x);
   }
+}
+
+void nv_put_astype(nv_buf *b, nv_dtype from, nv_dtype to, const char *x) {
+  if (from == to) {
+    nv_puts(b, x);
+    return;
+  }
+  if (from == NV_C64 && to == NV_BOOL) {
+    nv_printf(b, "((as_type<uint>(%s.x) | as_type<uint>(%s.y)) << 1) != 0u", x, x);
+    return;
+  }
+  if (from == NV_C64) { /* the real part */
+    x = nv_format(b->c, "%s.x", x);
+    from = NV_F32;
+  }
+  const bool complex_result = to == NV_C64;
+  if (complex_result) {
+    nv_puts(b, "float2(");
+    to = NV_F32;
+  }
+  put_real_astype(b, from, to, x);
+  if (complex_result) nv_puts(b, ", 0.0f)");
 }
 
 void nv_put_op(nv_buf *b, nv_op op, const nv_dtype *dtypes, const char *const *operands, uint32_t n,

@@ -26,6 +26,10 @@ int nv_dtype_find(const char *name, size_t n);
 nv_dtype nv_promote(nv_dtype a, nv_dtype b);
 nv_dtype nv_at_least_float(nv_dtype a);
 
+typedef struct nv_c64 { /* a complex64 in memory */
+  float x, y;           /* real, imaginary */
+} nv_c64;
+
 /* Single values as bits in the low end of a uint64_t: bool 0/1, integers in two's complement, floats their pattern,
  * complex64 real part in the low half. */
 float nv_bits_to_f32(nv_dtype d, uint64_t bits);   /* any dtype's value, by one rounding to float32 (complex: real) */

@@ -140,7 +140,7 @@ static void reduce(run *r, nv_op op, nv_value v, nv_value a, const int64_t *axes
     x = gathered;
   }
   if (n == 0 && (op == NV_OP_max || op == NV_OP_min) && rows) nv_bug(c, "%s of nothing", nv_ops[op].name);
-  float *spare = room(c, n * sizeof *spare);
+  void *spare = room(c, n * sizeof(nv_c64));
   nv_eval_rows(op, d, result, x, out, rows, n, spare, r->flush);
   nv_drop(c, spare);
   nv_drop(c, gathered);

@@ -79,6 +79,9 @@ void nv_from_carrier(nv_dtype d, const void *carrier, void *to, size_t n) {
 #define NONE
 #define F(e)
 #define FT(e)
+#define C(e)
+#define CF(e)
+#define CT(e)
 
 #define U(e)
 #define I(e)
@@ -205,10 +208,33 @@ typedef union chunk {
 
 static const void *at(const void *p, size_t i, size_t size) { return (const char *)p + i * size; }
 
+/* From complex64 by way of the real part, to bool of either; to complex64 by way of float32. */
+static void convert_complex(nv_dtype from, nv_dtype to, const void *a, void *out, size_t n) {
+  const nv_c64 *x = a;
+  nv_c64 *z = out;
+  chunk real, r;
+  for (size_t i = 0; i < n; i += NV_CHUNK) {
+    const size_t m = n - i < NV_CHUNK ? n - i : NV_CHUNK;
+    if (from == NV_C64) {
+      for (size_t k = 0; k < m; k++) real.f[k] = to == NV_BOOL && x[i + k].x == 0 ? x[i + k].y : x[i + k].x;
+      convert_carrier(NV_F32, to, &real, &r, m);
+      nv_from_carrier(to, &r, (char *)out + i * nv_dtype_size[to], m);
+    } else {
+      nv_to_carrier(from, at(a, i, nv_dtype_size[from]), &real, m);
+      convert_carrier(from, NV_F32, &real, &r, m);
+      for (size_t k = 0; k < m; k++) z[i + k] = (nv_c64){r.f[k], 0};
+    }
+  }
+}
+
 void nv_eval_convert(nv_dtype from, nv_dtype to, const void *a, void *out, size_t n) {
   chunk x, r;
   if (from == to) {
     memcpy(out, a, n * nv_dtype_size[from]);
+    return;
+  }
+  if (from == NV_C64 || to == NV_C64) {
+    convert_complex(from, to, a, out, n);
     return;
   }
   for (size_t i = 0; i < n; i += NV_CHUNK) {
@@ -238,19 +264,21 @@ static void loop(nv_op op, nv_dtype d, const void *x, const void *y, void *out, 
   case NV_KIND_BOOL: loop_bool(op, x, y, out, n); break;
   case NV_KIND_UINT: loop_unsigned(op, w, x, y, out, n); break;
   case NV_KIND_INT: loop_signed(op, w, x, y, out, n); break;
+  case NV_KIND_COMPLEX: (flush ? nv_complex_flush : nv_complex_keep)(op, x, y, out, n); break;
   default: (flush ? nv_elem_flush : nv_elem_keep)(op, d, x, y, out, n); break;
   }
 }
 
-/* Do the op's results have their operand's bits, whatever the dtype? */
-static bool moves(nv_op op) {
-  return op == NV_OP_copy || op == NV_OP_stop_gradient || op == NV_OP_conjugate || op == NV_OP_real;
+/* Are the op's results its operand? */
+static bool moves(nv_op op, nv_dtype d) {
+  const char *text = nv_ops[op].msl[nv_kind_of(d)];
+  return text && !strcmp(text, "$0");
 }
 
 void nv_eval_elem(nv_op op, const nv_dtype *dtypes, nv_dtype result, const void *const *in, void *out,
                   size_t n, bool flush) {
   const nv_dtype d = dtypes[0];
-  if (moves(op)) {
+  if (moves(op, d)) {
     memcpy(out, in[0], n * nv_dtype_size[d]);
     return;
   }
@@ -265,7 +293,7 @@ void nv_eval_elem(nv_op op, const nv_dtype *dtypes, nv_dtype result, const void 
   uint32_t least, most;
   nv_op_arity(op, &least, &most);
   const void *second = least > 1 ? in[1] : in[0];
-  if (d == NV_F32 || d == NV_BOOL) { /* the arrays are their own carriers */
+  if (d == NV_F32 || d == NV_C64 || d == NV_BOOL) { /* the arrays are their own carriers */
     loop(op, d, in[0], second, out, n, flush);
     return;
   }

@@ -1,9 +1,9 @@
 /* eval_loops.h - the evaluator's parts, among themselves.
  *
  * Elements are computed in carriers, one an element kind: bool in uint8_t (0, 1), unsigned in uint64_t,
- * signed in int64_t, floats in float. Arrays of other widths pass through carriers in chunks; float32 and
- * bool arrays are their own carriers. So a row of ops.def has one text a kind, and 16-bit floats are rounded
- * after every op. */
+ * signed in int64_t, floats in float, complex64 in nv_c64. Arrays of other widths pass through carriers in
+ * chunks; float32, complex64 and bool arrays are their own carriers. So a row of ops.def has one text a kind, and
+ * 16-bit floats are rounded after every op. */
 #ifndef NV_EVAL_LOOPS_H
 #define NV_EVAL_LOOPS_H
 
@@ -24,9 +24,14 @@ void nv_eval_convert(nv_dtype from, nv_dtype to, const void *a, void *out, size_
  * bools, out. eval_keep.c, eval_flush.c: by subnormal mode. */
 void nv_elem_keep(nv_op op, nv_dtype d, const float *a, const float *b, void *out, size_t n);
 void nv_elem_flush(nv_op op, nv_dtype d, const float *a, const float *b, void *out, size_t n);
+/* The same for complex64: out has complex64, float32 or bool elements. */
+void nv_complex_keep(nv_op op, const nv_c64 *a, const nv_c64 *b, void *out, size_t n);
+void nv_complex_flush(nv_op op, const nv_c64 *a, const nv_c64 *b, void *out, size_t n);
 /* A float reduction of n elements in the manual's order. x is overwritten. NV_OP_mean: the sum times 1/n. */
 float nv_reduce_keep(nv_op op, float *x, size_t n);
 float nv_reduce_flush(nv_op op, float *x, size_t n);
+nv_c64 nv_reduce_c64_keep(nv_op op, nv_c64 *x, size_t n);
+nv_c64 nv_reduce_c64_flush(nv_op op, nv_c64 *x, size_t n);
 
 /* An element-wise op (or copy) on arrays: operands in[k] of dtypes[k], n elements each, to out. */
 void nv_eval_elem(nv_op op, const nv_dtype *dtypes, nv_dtype result, const void *const *in, void *out,
@@ -35,8 +40,8 @@ void nv_eval_elem(nv_op op, const nv_dtype *dtypes, nv_dtype result, const void 
 void nv_eval_strided(const void *in, void *out, uint32_t rank, const int64_t *dims, const int64_t *strides,
                      size_t size);
 /* A reduction of rows: in is [rows, n] of dtype d, out [rows] of dtype result. spare has room for n
- * floats. */
+ * float32 or, where d is complex64, complex64 elements. */
 void nv_eval_rows(nv_op op, nv_dtype d, nv_dtype result, const void *in, void *out, size_t rows, size_t n,
-                  float *spare, bool flush);
+                  void *spare, bool flush);
 
 #endif

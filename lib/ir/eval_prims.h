@@ -9,6 +9,8 @@
 #ifndef NV_EVAL_PRIMS_H
 #define NV_EVAL_PRIMS_H
 
+#include "dtype.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -97,12 +99,20 @@ NV_LIBM2(nv_pow, pow)
 #undef NV_LIBM1
 #undef NV_LIBM2
 
+/* Metal's emitter hides divisors from the compiler here; in C there is nothing to hide. */
+static inline uint32_t nv_divisor_uint(uint32_t a) { return a; }
+static inline unsigned long nv_divisor_ulong(unsigned long a) { return a; }
+
+static inline nv_c64 nv_complex(float re, float im) { return (nv_c64){re, im}; }
+
 /* Metal's names of the integer types in math.inc; long is 64 bits wide wherever this is built. */
 #define uchar uint8_t
 #define ushort uint16_t
 #define uint uint32_t
 #define ulong unsigned long
+#define float2 nv_c64
 #include "math.inc"
+#undef float2
 #undef uchar
 #undef ushort
 #undef uint

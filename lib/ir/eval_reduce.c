@@ -55,7 +55,7 @@ static uint8_t reduce_bool(nv_op op, const uint8_t *x, size_t n) {
 }
 
 void nv_eval_rows(nv_op op, nv_dtype d, nv_dtype result, const void *in, void *out, size_t rows, size_t n,
-                  float *spare, bool flush) {
+                  void *spare, bool flush) {
   const char *x = in;
   const size_t stride = n * nv_dtype_size[d];
   for (size_t r = 0; r < rows; r++, x += stride) {
@@ -65,6 +65,10 @@ void nv_eval_rows(nv_op op, nv_dtype d, nv_dtype result, const void *in, void *o
     } else if (nv_is(result, NV_BITS_INT)) {
       const uint64_t acc = reduce_int(op, d, result, x, n);
       nv_from_carrier(result, &acc, to, 1);
+    } else if (d == NV_C64) {
+      memcpy(spare, x, stride);
+      const nv_c64 acc = (flush ? nv_reduce_c64_flush : nv_reduce_c64_keep)(op, spare, n);
+      memcpy(to, &acc, sizeof acc);
     } else {
       nv_eval_convert(d, NV_F32, x, spare, n);
       const float acc = (flush ? nv_reduce_flush : nv_reduce_keep)(op, spare, n);

@@ -69,6 +69,7 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
     break;
   }
   case NV_DT_SUM: d = sum_dtype(d); break;
+  case NV_DT_REAL: d = d == NV_C64 ? NV_F32 : d; break;
   }
   *dtype = d;
   return true;

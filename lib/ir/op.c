@@ -5,6 +5,8 @@
 #define INTS NV_BITS_INT
 #define FLOATS NV_BITS_FLOAT
 #define REAL (NV_BIT(NV_BOOL) | NV_BITS_INT | NV_BITS_FLOAT)
+#define INEXACT (NV_BITS_FLOAT | NV_BIT(NV_C64))
+#define NUMBERS NV_BITS_ALL
 
 const nv_op_info nv_ops[NV_NOPS] = {
     [NV_OP_INPUT] =

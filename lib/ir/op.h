@@ -35,6 +35,7 @@ typedef enum nv_dtype_rule {
   NV_DT_ATTR,          /* attribute dtype (astype) */
   NV_DT_SUM,           /* bool and small ints to int32/uint32 (nuvec-ops(5), Reductions) */
   NV_DT_MEAN,          /* at least float */
+  NV_DT_REAL,          /* the operand's; float32 for complex64 */
   NV_DT_SHIFT          /* promoted, bool becoming uint8; result the same */
 } nv_dtype_rule;
 

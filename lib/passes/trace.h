@@ -209,7 +209,6 @@ typedef struct nvt_opcall {
   uint32_t n;           /* operands, left-out ones among them */
   nvt_arg attr[NV_MAX_ATTRS];
 } nvt_opcall;
-#define NVT_BUILT (NV_BITS_ALL & ~NV_BIT(NV_C64)) /* dtypes that the emitters know so far */
 
 nv_op nvt_op_of(nvt *t, nv_str name); /* NV_NOPS: none */
 bool nvt_is_future_op(const char *name);

@@ -154,10 +154,6 @@ bool nvt_check_shape(nvt *t, nv_shape s, nv_pos pos) {
   return true;
 }
 
-static void check_built(nvt *t, nv_dtype d, nv_pos pos) {
-  if (!nv_is(d, NVT_BUILT)) nvt_refuse(t, pos, "%s", nv_dtype_name[d]);
-}
-
 nv_value nvt_emit(nvt *t, nv_op op, const nv_value *in, uint32_t n, nv_attr attr, nv_shape shape,
                   nv_pos pos) {
   nv_dtype dtype = NV_F32;
@@ -171,18 +167,16 @@ nv_value nvt_emit(nvt *t, nv_op op, const nv_value *in, uint32_t n, nv_attr attr
     nvt_error(t, pos, "%s: %s", nv_ops[op].name, why);
     return NV_NONE;
   }
-  check_built(t, dtype, pos);
   return nv_graph_add(t->g, op, in, n, attr, dtype, shape, t->origin);
 }
 
-static nv_value constant(nvt *t, nv_dtype d, uint64_t bits, nv_pos pos) {
-  check_built(t, d, pos);
+static nv_value constant(nvt *t, nv_dtype d, uint64_t bits) {
   return nv_graph_const(t->g, d, bits, t->origin);
 }
 
 nvt_val nvt_constant(nvt *t, nv_dtype d, uint64_t bits, nv_pos pos, bool root) {
   nvt_origin(t, pos, root);
-  return nvt_array(constant(t, d, bits, pos));
+  return nvt_array(constant(t, d, bits));
 }
 
 nv_dtype nvt_alone_dtype(nvt_val v) {
@@ -267,6 +261,7 @@ static bool operand_dtypes(nvt *t, const nvt_opcall *call, nv_dtype *want) {
   case NV_DT_MEAN: d = nv_at_least_float(d); break;
   case NV_DT_SUM: d = sum_dtype(d); break;
   case NV_DT_LOGICAL: d = NV_BOOL; break;
+  case NV_DT_REAL: break;
   case NV_DT_SHIFT: d = d == NV_BOOL ? NV_U8 : d; break;
   case NV_DT_SAME:
   case NV_DT_PROMOTE:
@@ -275,11 +270,8 @@ static bool operand_dtypes(nvt *t, const nvt_opcall *call, nv_dtype *want) {
   case NV_DT_ATTR: break;
   }
   if (!nv_is(d, row->domain)) {
-    if (d == NV_C64)
-      nvt_refuse(t, call->pos, "%s of complex64", row->name);
-    else
-      nvt_error(t, call->pos, "%s has no %s form%s", row->name, nv_dtype_name[d],
-                nvt_top(t)->fn->builtin ? "" : other_form(call->op, d));
+    nvt_error(t, call->pos, "%s has no %s form%s", row->name, nv_dtype_name[d],
+              nvt_top(t)->fn->builtin ? "" : other_form(call->op, d));
     return false;
   }
   for (uint32_t i = 0; i < call->n; i++) want[i] = i < from ? NV_BOOL : d;
@@ -329,7 +321,7 @@ static nv_value operand(nvt *t, const nvt_arg *a, nv_dtype want, bool shaped, nv
   else {
     uint64_t bits;
     if (!nvt_weak_bits(t, a->v, want, a->pos, &bits)) return NV_NONE;
-    v = constant(t, want, bits, a->pos);
+    v = constant(t, want, bits);
   }
   if (nv_dtype_of(t->g, v) != want) {
     const int64_t d = want;

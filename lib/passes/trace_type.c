@@ -302,7 +302,6 @@ static nvt_val entry_leaf(nvt *t, const nv_type_node *n, nv_str path, nv_pos pos
     t->stop = true;
     return nvt_poison();
   }
-  if (!nv_is((nv_dtype)dtype, NVT_BUILT)) nvt_refuse(t, n->pos, "%s", nv_dtype_name[dtype]);
   return nvt_array(nv_graph_input(t->g, path, (nv_dtype)dtype, shape, pos));
 }
 

@@ -84,6 +84,8 @@ class Graph:
         r = self.rng
         if dtype == 'bool':
             return r.choice(('true', 'false'))
+        if dtype == 'complex64':
+            return r.choice(('0.5', '2', '1j', '-0.25j'))
         if dtype in FLOATS:
             return r.choice(('0.5', '2.0', '-1.25', '0.1', '3', '-0.0', '1e-3', '0.333333343'))
         return r.choice(('1', '2', '3', '7') if dtype.startswith('u') else ('1', '2', '3', '-5'))
@@ -107,7 +109,7 @@ class Graph:
             text = '%s(%s, axis=%s%s)' % (op['name'], name, written, ', keepdims=true' if keep else '')
             out = tuple(1 if k in axes else d for k, d in enumerate(shape) if keep or k not in axes)
             rule = op['dtype']
-            result = {'sum': accumulated(dtype), 'mean': dtype if dtype in FLOATS else 'float32'}.get(rule, dtype)
+            result = {'sum': accumulated(dtype), 'mean': dtype if dtype in FLOATS + ('complex64',) else 'float32'}.get(rule, dtype)
             if rule not in ('sum', 'mean', 'same'):
                 result = 'bool' if op['name'] in ('any', 'all') else result
             self.node(text, result, out, (op['name'], dtype))
@@ -143,6 +145,8 @@ class Graph:
         if rule in ('compare', 'logical'):
             result = 'bool'
         elif rule in ('float', 'promote_float') and dtype not in FLOATS + ('complex64',):
+            result = 'float32'
+        elif rule == 'real' and dtype == 'complex64':
             result = 'float32'
         elif rule == 'shift' and dtype == 'bool':
             result = 'uint8'

@@ -165,7 +165,12 @@ static void operations(void **state) {
   assert_string_equal(op(NV_OP_astype, NV_F32, NV_I32, "x", NULL), "nv_to_int32(x)");
   assert_string_equal(op(NV_OP_astype, NV_F16, NV_I8, "x", NULL), "nv_to_int8(float(x))");
   RAISES(op(NV_OP_exp, NV_I32, NV_I32, "x", NULL), "not supported yet: exp of int32");
-  RAISES(op(NV_OP_astype, NV_C64, NV_F32, "x", NULL), "not supported yet");
+  assert_string_equal(op(NV_OP_astype, NV_C64, NV_F32, "x", NULL), "x.x");
+  assert_string_equal(op(NV_OP_astype, NV_C64, NV_I8, "x", NULL), "nv_to_int8(x.x)");
+  assert_string_equal(op(NV_OP_astype, NV_I32, NV_C64, "x", NULL), "float2(float(x), 0.0f)");
+  assert_string_equal(op(NV_OP_astype, NV_C64, NV_BOOL, "x", NULL),
+                      "((as_type<uint>(x.x) | as_type<uint>(x.y)) << 1) != 0u");
+  assert_string_equal(op(NV_OP_multiply, NV_C64, NV_C64, "x", "y"), "nv_mul_c64(x, y)");
 }
 
 /* ---- kernels of hand-made plans ---- */

@@ -131,8 +131,9 @@ static nv_graph *build(nv_ctx *ctx, const vcase *c) {
   nv_value v[MOST], r;
   if (json_object_get(json_object_get(c->json, "attrs"), "decimals"))
     return NULL; /* round has no such attribute yet */
+  if (c->out == NV_C64) return NULL;
   for (uint32_t k = 0; k < c->n; k++) {
-    if (!nv_is(c->dtypes[k], NV_BITS_ALL & ~NV_BIT(NV_C64))) return NULL;
+    if (c->dtypes[k] == NV_C64) return NULL; /* tests/run_vectors.py compares the parts of complex64 */
     v[k] = nv_graph_input(g, nv_intern_z(ctx, "x"), c->dtypes[k], shape, NV_NOWHERE);
   }
   if (c->op == NV_OP_clip) { /* minimum(maximum(x, min), max) in the promoted dtype */
@@ -304,7 +305,7 @@ static void vectors(void **state) {
     tally t = {0};
     run_file(nv_ops[op].name, (nv_op)op, &t);
     if (t.wrong || t.refused)
-      print_message("%s: %u cases, %u values, %u wrong; %u cases of dtypes not supported yet\n",
+      print_message("%s: %u cases, %u values, %u wrong; %u cases left to run_vectors.py\n",
                     nv_ops[op].name, t.cases, t.values, t.wrong, t.refused);
     files++;
     total.cases += t.cases;
@@ -312,7 +313,7 @@ static void vectors(void **state) {
     total.refused += t.refused;
     total.wrong += t.wrong;
   }
-  print_message("%u files, %u cases, %u values, %u wrong; %u cases of dtypes not supported yet\n", files,
+  print_message("%u files, %u cases, %u values, %u wrong; %u cases left to run_vectors.py\n", files,
                 total.cases, total.values, total.wrong, total.refused);
   assert_true(files > 60);
   assert_int_equal(total.wrong, 0);

@@ -52,10 +52,29 @@ static inline float nv_log10(float a) { return metal::precise::log10(a); }
 static inline float nv_sin(float a) { return metal::precise::sin(a); }
 //: nv_cos needs
 static inline float nv_cos(float a) { return metal::precise::cos(a); }
+//: nv_sinh needs
+static inline float nv_sinh(float a) { return metal::precise::sinh(a); }
+//: nv_cosh needs
+static inline float nv_cosh(float a) { return metal::precise::cosh(a); }
 //: nv_tanh needs
 static inline float nv_tanh(float a) { return metal::precise::tanh(a); }
+//: nv_atan2 needs
+static inline float nv_atan2(float a, float b) { return metal::precise::atan2(a, b); }
 //: nv_fmod needs
 static inline float nv_fmod(float a, float b) { return metal::precise::fmod(a, b); }
+//: nv_complex needs
+static inline float2 nv_complex(float re, float im) { return float2(re, im); }
+// a divisor that no compiler knows: unsigned division by constants is miscompiled before macOS 26.6
+//: nv_divisor_uint needs
+static inline uint nv_divisor_uint(uint a) {
+  volatile uint hidden = a;
+  return hidden;
+}
+//: nv_divisor_ulong needs
+static inline ulong nv_divisor_ulong(ulong a) {
+  volatile ulong hidden = a;
+  return hidden;
+}
 //: nv_pow needs
 static inline float nv_pow(float a, float b) { return metal::precise::pow(a, b); }
 
