@@ -37,8 +37,9 @@ void cli_report_end(cli_report *r);
 int cli_fail(nuvecc_status status, const char *format, ...);
 
 /* ---- files.c ---- */
-/* Reads a whole file ("-": standard input), at most 1 GiB, and stops early at a NUL byte, which no spec holds unless
- * binary is set. The bytes are from malloc; NULL after a message. */
+#define CLI_MAX_SPEC ((size_t)1 << 30) /* bytes */
+/* Reads a whole file ("-": standard input). Unless binary is set it has at most CLI_MAX_SPEC bytes (else *n is beyond
+ * that), and reading stops at a NUL byte, which no spec holds. The bytes are from malloc; NULL after a message. */
 char *cli_read(const char *path, bool binary, size_t *n);
 /* Remembers a file as read, so that no output replaces it. */
 bool cli_note_input(const char *path);

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 enum { MAX_FILES = 64 };
-#define MAX_BYTES ((size_t)1 << 30)
 
 typedef struct staged {
   char *path, *temporary; /* temporary: NULL when the file stays as it is or isn't a regular file */
@@ -67,7 +66,7 @@ char *cli_read(const char *path, bool binary, size_t *n) {
     failed(path, "cannot be read");
     goto out;
   }
-  if (S_ISREG(s.st_mode) && s.st_size > 0 && (unsigned long long)s.st_size < MAX_BYTES) room = (size_t)s.st_size + 1;
+  if (S_ISREG(s.st_mode) && s.st_size > 0 && (unsigned long long)s.st_size < CLI_MAX_SPEC) room = (size_t)s.st_size + 1;
   for (;;) {
     if (have == room || !bytes) {
       if (!room)
@@ -94,7 +93,7 @@ char *cli_read(const char *path, bool binary, size_t *n) {
     if (got <= 0) break;
     bool stop = !binary && memchr(bytes + have, 0, (size_t)got); /* the compiler will point at the NUL */
     have += (size_t)got;
-    if (have > MAX_BYTES && !binary) {
+    if (have > CLI_MAX_SPEC && !binary) {
       cli_fail(NUVECC_SPEC, "%s: a spec has at most 1 GiB", path);
       free(bytes);
       bytes = NULL;

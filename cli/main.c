@@ -7,6 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Bytes that a compilation may hold. 64 Mi nodes and what is made of them stay below it by far on the way to an error
+   that names the limit; a machine that has less swaps or fails earlier. */
+#define MEMORY_LIMIT ((size_t)8 << 30)
+
 typedef struct run {
   cli_options o;
   cli_report report;
@@ -303,7 +307,8 @@ static int compile(run *r, printed *list, int n, nuvecc_format format) {
   const cli_options *o = &r->o;
   size_t length;
   r->spec = cli_read(o->spec, false, &length);
-  if (!r->spec || !cli_note_input(o->spec)) return NUVECC_IO;
+  if (!r->spec) return length > CLI_MAX_SPEC ? NUVECC_SPEC : NUVECC_IO;
+  if (!cli_note_input(o->spec)) return NUVECC_IO;
   bool check_only = o->given[OPT_CC_SYNTAX] || o->given[OPT_LIST_OUTPUTS];
   nuvecc_options options = {.file = o->spec,
                             .format = format,
@@ -314,6 +319,7 @@ static int compile(run *r, printed *list, int n, nuvecc_format format) {
                             .no_fuse = o->given[OPT_NO_FUSE],
                             .werror = o->given[OPT_CC_WERROR],
                             .syntax_only = check_only,
+                            .memory_limit = MEMORY_LIMIT,
                             .report = cli_report_one,
                             .user = &r->report};
   nuvecc_status status = nuvecc_compile(&options, r->spec, length, &r->unit);

@@ -64,7 +64,7 @@ void nv_undefer(nv_ctx *c) { c->deferred = c->deferred->next; }
 nv_ctx *nv_ctx_new(const nuvecc_options *options) {
   nv_ctx *c = calloc(1, sizeof *c);
   if (!c) return NULL;
-  if (options) c->options = *options;
+  if (options) c->options = *options, c->memory_limit = options->memory_limit;
   return c;
 }
 
@@ -262,7 +262,7 @@ char *nv_vformat(nv_ctx *c, const char *format, va_list ap) {
   int n = vsnprintf(NULL, 0, format, again);
   va_end(again);
   if (n < 0) nv_bug(c, "bad format '%s'", format);
-  char *s = nv_alloc(c, (size_t)n + 1);
+  char *s = nv_alloc(c, (size_t)n + 4); /* shorten() may write three more */
   vsnprintf(s, (size_t)n + 1, format, ap);
   return s;
 }
@@ -368,6 +368,35 @@ bool nv_mul64(int64_t a, int64_t b, int64_t *r) {
 
 /* ---- diagnostics ---- */
 
+/* A message as it may be shown: one line; words of the user's that are longer than any name in part; not endless. Cut
+   between characters of UTF-8. */
+static const char *shorten(char *text) {
+  enum { LONGEST_WORD = 300, KEPT = 60, LONGEST = 2000 };
+  static const char dots[] = "…";
+  size_t to = 0;
+  for (size_t at = 0; text[at];) {
+    size_t n = 0;
+    while (text[at + n] && text[at + n] != ' ') n++;
+    n += !n; /* a blank */
+    size_t kept = n > LONGEST_WORD ? KEPT : n;
+    bool last = to + kept > LONGEST;
+    if (last) kept = LONGEST - to;
+    while (kept < n && kept && ((unsigned char)text[at + kept] & 0xC0) == 0x80) kept--;
+    memmove(text + to, text + at, kept);
+    to += kept;
+    if (kept < n) {
+      memcpy(text + to, dots, sizeof dots - 1); /* in the place of what was longer, or of the text's rest */
+      to += sizeof dots - 1;
+    }
+    if (last) break;
+    at += n;
+  }
+  text[to] = 0;
+  for (char *p = text; *p; p++)
+    if ((unsigned char)*p < 0x20 || *p == 0x7F) *p = '?';
+  return text;
+}
+
 static void add_diag(nv_ctx *c, nuvecc_severity severity, nv_pos pos, const char *format, va_list ap) {
   if (severity == NUVECC_ERROR && c->errors++ >= NV_MAX_ERRORS) {
     c->notes_dropped = true;
@@ -378,7 +407,7 @@ static void add_diag(nv_ctx *c, nuvecc_severity severity, nv_pos pos, const char
   if (severity != NUVECC_NOTE) c->notes_dropped = false;
   NV_GROW(c, c->diags, c->diags_cap, (size_t)c->ndiags + 1);
   uint32_t owner = severity == NUVECC_NOTE ? c->diags[c->ndiags - 1].owner : c->ndiags;
-  c->diags[c->ndiags++] = (nv_diag){severity, owner, pos, nv_vformat(c, format, ap)};
+  c->diags[c->ndiags++] = (nv_diag){severity, owner, pos, shorten(nv_vformat(c, format, ap))};
 }
 void nv_error(nv_ctx *c, nv_pos pos, const char *format, ...) {
   va_list ap;

@@ -9,7 +9,7 @@
 
 _Static_assert((int)NV_C64 == (int)NUVECC_COMPLEX64, "nv_dtype and nuvecc_dtype list the same types in one order");
 
-enum { NPASSES = 6, NARTIFACTS = NUVECC_PASS_TIMES + 1 };
+enum { NPASSES = 6, NARTIFACTS = NUVECC_PASS_TIMES + 1, MAX_NAME = 200 /* file systems take NAME.nuvec.json */ };
 static const char *const pass_names[NPASSES] = {"read", "trace", "simplify", "fuse", "plan", "emit"};
 
 struct nuvecc_unit {
@@ -82,7 +82,12 @@ static const char *module_name(nv_ctx *c, const nv_spec *s) {
   }
   for (char *p = name; *p; p++)
     if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9'))) *p = '_';
-  return name[1] && !(name[1] >= '0' && name[1] <= '9') ? name + 1 : name;
+  if (name[1] && !(name[1] >= '0' && name[1] <= '9')) name++;
+  if (strlen(name) > MAX_NAME)
+    nv_raise(c, o->prefix ? NUVECC_USAGE : NUVECC_SPEC,
+             "the name that files and symbols start with has %zu bytes: %d at most (--prefix gives another)",
+             strlen(name), MAX_NAME);
+  return name;
 }
 
 static void describe(nuvecc_unit *u) {

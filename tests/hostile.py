@@ -63,7 +63,7 @@ yaml('depth: block maps', lambda: ''.join(' ' * k + 'a:\n' for k in range(1400))
 for opening, closing in (('(', ')'), ('[', ']'), ('{a: ', '}'), ('exp(', ')'), ('x[', ']'), ('-', ''), ('not ', ''), ('~', ''),
                          ('+', ''), ('2 ** ', ''), ('float16(', ')'), ('x + (', ')'), ('1 if (', ')')):
     yaml('depth in text: %s' % opening, lambda o=opening, c=closing: spec('y = ' + o * DEEP + 'x' + c * DEEP),
-         'deeper than 256|not part|unexpected|expected')
+         "deeper than 256|not part|unexpected|expected|no operator")
     yaml('depth in text, open: %s' % opening, lambda o=opening: spec('y = ' + o * DEEP), 'error')
 for link in '.a', '[0]', '[None]', '(x)', '.shape':
     yaml('a long chain of %s' % link, lambda l=link: spec('y = x' + l * DEEP), 'error')
@@ -75,8 +75,8 @@ yaml('depth of named types', lambda: spec(above='types:\n  t0: float32\n' + ''.j
 yaml('depth of statements', lambda: 'nuvec: 1\nname: h\nfunctions:\n  f:\n    inputs: {x: float32}\n    nodes: ' +
      '[{if: true, then: ' * 127 + '[y = x]' + '}]' * 127 + '\n    outputs: x\n', 'nesting deeper than 256')
 yaml('depth of calls', lambda: 'nuvec: 1\nname: h\nfunctions:\n' + ''.join(
-    '  f%d: {inputs: {x: float32}, nodes: ["y = f%d(x)"], outputs: y}\n' % (k, k + 1) for k in range(15000)) +
-     '  f15000: {inputs: {x: float32}, outputs: x}\n', 'calls.*deep|deep.*calls|256')
+    '  g%d: {inputs: {x: float32}, nodes: ["y = g%d(x)"], outputs: y}\n' % (k, k + 1) for k in range(15000)) +
+     '  g15000: {inputs: {x: float32}, outputs: x}\n', 'calls.*deep|deep.*calls|256')
 
 # ---- aliases and cycles ----
 yaml('alias bomb', lambda: 'nuvec: 1\nx-a0: &a0 [l, o, l]\n' + ''.join(
@@ -85,16 +85,16 @@ yaml('alias bomb', lambda: 'nuvec: 1\nx-a0: &a0 [l, o, l]\n' + ''.join(
 yaml('alias bomb of nodes', lambda: 'nuvec: 1\nname: h\nx-a0: &a0 {if: true, then: [y = x]}\n' + ''.join(
     'x-a%d: &a%d {if: true, then: [%s]}\n' % (k + 1, k + 1, ', '.join(['*a%d' % k] * 10)) for k in range(40)) +
      'functions: {f: {inputs: {x: float32}, nodes: [*a40], outputs: x}}\n', 'aliases expand to more than')
-yaml('a cycle of aliases', 'nuvec: 1\nx-a: &a [*a]\n', "2:13: error: alias 'a' stands inside its own anchor")
+yaml('a cycle of aliases', 'nuvec: 1\nx-a: &a [*a]\n', "2:10: error: alias 'a' stands inside its own anchor")
 yaml('a cycle of aliases, two', 'nuvec: 1\nx-a: &a [*b]\nx-b: &b [*a]\n', "2:10: error: unknown anchor 'b'")
 yaml('a cycle of calls', 'nuvec: 1\nname: h\nfunctions:\n  f: {inputs: {x: float32}, nodes: ["y = g(x)"], outputs: y}\n'
-     '  g: {inputs: {x: float32}, nodes: ["y = f(x)"], outputs: y}\n', 'cycle|itself')
+     '  g: {inputs: {x: float32}, nodes: ["y = f(x)"], outputs: y}\n', 'circle|itself')
 yaml('a long cycle of calls', lambda: 'nuvec: 1\nname: h\nfunctions:\n' + ''.join(
-    '  f%d: {inputs: {x: float32}, nodes: ["y = f%d(x)"], outputs: y}\n' % (k, (k + 1) % 10000) for k in range(10000)),
-     'cycle|itself|deep')
-yaml('a cycle of types', spec(above='types: {t: {a: u}, u: {b: t}}\n', inputs='x: t', nodes='y = 1'), 'cycle|itself|contains')
+    '  g%d: {inputs: {x: float32}, nodes: ["y = g%d(x)"], outputs: y}\n' % (k, (k + 1) % 10000) for k in range(10000)),
+     'circle|itself|deep')
+yaml('a cycle of types', spec(above='types: {t: {a: u}, u: {b: t}}\n', inputs='x: t', nodes='y = 1'), 'circle|itself')
 yaml('a long cycle of types', lambda: spec(above='types:\n' + ''.join(
-    '  t%d: {a: t%d}\n' % (k, (k + 1) % 20000) for k in range(20000)), inputs='x: t5', nodes='y = 1'), 'cycle|itself|contains|deep')
+    '  t%d: {a: t%d}\n' % (k, (k + 1) % 20000) for k in range(20000)), inputs='x: t5', nodes='y = 1'), 'circle|itself|deep')
 yaml('many anchors', lambda: 'nuvec: 1\n' + ''.join('x-%d: &a%d 1\n' % (k, k) for k in range(50000)), 'functions')
 yaml('many anchors of nothing', lambda: 'nuvec: 1\n' + ''.join('&k%d x-%d: &v%d\n' % (k, k, k) for k in range(30000)),
      'functions')
@@ -112,22 +112,23 @@ yaml('many indents', lambda: 'nuvec: 1\nname: h\nx-a:\n' + ''.join('  a%d:\n    
 for dim in '1e30', '-1', '99999999999999999999', '281474976710657', '1.5', '0x10', "'a b'", '4 4', '9' * 10000:
     yaml('a dim of %s' % dim[:24], spec(inputs='x: "float32[%s]"' % dim), 'error')
     yaml('a dim of %s in shape' % dim[:24], spec(inputs='x: {dtype: float32, shape: [%s]}' % dim), 'error')
-    yaml('a dim of %s in a signature' % dim[:24], spec(inputs='x: "float32[N]"', below='entries: {f: {signatures: [{N: %s}]}}\n'
-                                                       % dim), 'error')
+    if dim != '0x10': # YAML's 16
+        yaml('a dim of %s in a signature' % dim[:24], spec(inputs='x: "float32[N]"', below='entries: {f: {signatures: [{N: %s}]}}\n' % dim), 'error')
 yaml('elements over 2^48', spec(inputs='x: "float32[1048576, 1048576, 1048576]"'), 'elements|too large')
 yaml('elements over 2^63', spec(inputs='x: "float32[%s]"' % ', '.join(['281474976710656'] * 16)), 'elements|too large')
 yaml('elements over 2^48 by broadcasting', spec('y = broadcast_to(x, [1048576, 1048576, 1048576, 4])'), 'elements|too large')
-yaml('elements over 2^48 by an operator', spec('y = x + z', inputs='x: "float32[16777216, 1]", z: "float32[1, 16777217, 2]"'),
+yaml('elements over 2^48 by an operator', spec('y = x + z', inputs='x: "float32[16777216, 1]", z: "float32[16777217]"'),
      'elements|too large')
 yaml('2^48 elements', spec('y = exp(x)', inputs='x: "float32[16777216, 16777216]"'), None)
 yaml('rank 17', spec(inputs='x: "float32[%s]"' % ', '.join(['1'] * 17)), '16')
 yaml('rank 100,000', lambda: spec(inputs='x: "float32[%s]"' % ', '.join(['1'] * DEEP)), '16')
 yaml('rank: 1e9', spec(inputs='x: {dtype: float32, rank: 1000000000}'), 'error')
 LONG = '9' * 10000
-for name, text in (('y = x + %s', 'text'), ('y = %s', 'alone'), ('y = float16(%s)', 'cast'), ('y = uint64(%s)', 'uint64'),
-                   ('y = x * %s.0', 'float'), ('y = x * 1e%s', 'exponent'), ('y = x * 1e-%s', 'negative exponent'),
+for name, text in (('y = x + %s', 'text'), ('y = %s', 'alone'), ('y = uint64(%s)', 'uint64'),
                    ('y = x * 0x%s', 'hex'), ('y = x[%s]', 'index'), ('y = x[%s:]', 'slice'), ('y = x * %sj', 'imag')):
     yaml('an int of 10,000 digits: %s' % text, spec(name % LONG), 'error', status=None)
+for name in 'y = float16(%s)', 'y = x * %s.0', 'y = x * 1e%s', 'y = x * 1e-%s':
+    yaml('10,000 digits: %s' % name, spec(name % LONG), None)
 json('an int of 10,000 digits as an operand', plain('{"name": "y", "op": "add", "inputs": ["x", %s]}' % LONG), 'error')
 json('a float of a megabyte as an operand', lambda: plain('{"name": "y", "op": "add", "inputs": ["x", 1.%s]}' % ('1' * MIB)), None)
 json('an int of a megabyte as the version', lambda: '{"nuvec": %s}' % ('1' * MIB), 'version|nuvec')
@@ -150,7 +151,7 @@ NAME = 'n' * MIB
 yaml('a name of a megabyte: node', lambda: spec('%s = x' % NAME), '255 at most')
 yaml('a name of a megabyte: used', lambda: spec('y = %s' % NAME), '255 at most')
 yaml('a name of a megabyte: called', lambda: spec('y = %s(x)' % NAME), '255 at most')
-yaml('a name of a megabyte: input', lambda: spec(inputs='%s: float32' % NAME), '255 at most')
+yaml('a name of a megabyte: input', lambda: spec(inputs='? %s : float32' % NAME), '255 at most')
 yaml('a name of a megabyte: key', lambda: 'nuvec: 1\n? %s\n: 1\n' % NAME, 'error')
 yaml('a name of a megabyte: function', lambda: 'nuvec: 1\nfunctions: {? %s : {}}\n' % NAME, 'error')
 yaml('a name of a megabyte: type', lambda: spec(inputs='x: %s' % NAME), 'error')
@@ -161,7 +162,7 @@ json('a name of a megabyte: op', lambda: plain('{"name": "y", "op": "%s", "input
 json('a name of a megabyte: operand', lambda: plain('{"name": "y", "op": "exp", "inputs": ["%s"]}' % NAME), '255 at most')
 json('a name of a megabyte: attribute', lambda: plain('{"name": "y", "op": "exp", "inputs": ["x"], "%s": 1}' % NAME), 'error')
 json('a file of a megabyte', lambda: '{"nuvec": 1, "functions": {}, "constants": {"c": {"file": "%s"}}}' % NAME, 'error')
-yaml('a prefix of a megabyte', spec(), 'error|long', status=2, options=['--prefix=' + 'n' * 100000])
+yaml('a prefix of 100,000', spec(), 'has 100000 bytes: 200 at most', status=2, options=['--prefix=' + 'n' * 100000])
 for where, text in (('start', b'\0nuvec: 1\n'), ('value', b'nuvec: 1\nname: a\0b\n'), ('end', spec().encode() + b'\0'),
                     ('all', b'\0' * 1000)):
     yaml('NUL at the %s' % where, lambda t=text: t, r'error: .*(0x00|NUL|control|UTF-8)')
@@ -198,7 +199,8 @@ yaml('many unknown names, many known', lambda: spec('\n'.join('abcdefgh%d = x + 
     'y%d = abcdefg%d' % (k, k) for k in range(MANY))), "unknown name 'abcdefg0'")
 yaml('many unknown functions', lambda: spec('\n'.join('y%d = g%d(x)' % (k, k) for k in range(40000))), "unknown")
 yaml('many unknown functions, many known', lambda: 'nuvec: 1\nname: h\nfunctions:\n' + ''.join(
-    '  abcdefg%d: {inputs: {x: float32}, nodes: ["y = abcdefgh%d(x)"], outputs: y}\n' % (k, k) for k in range(11000)), 'unknown')
+    '  abcdefg%d: {inputs: {x: float32}, nodes: ["y = abcdefgh%d(x)"], outputs: y}\n' % (k, k) for k in range(11000)) +
+     'entries: {%s}\n' % ', '.join('abcdefg%d: {}' % k for k in range(4000)), "unknown function 'abcdefgh0'; did you mean 'abcdefg0'")
 yaml('many unknown types', lambda: spec(above='types:\n' + ''.join('  abcdefgh%d: float32\n' % k for k in range(MANY)),
                                         inputs=', '.join('a%d: abcdefg%d' % (k, k) for k in range(MANY))), 'unknown')
 yaml('many unknown attributes', lambda: spec('y = sum(x, %s)' % ', '.join('axi%d=1' % k for k in range(80000))), 'error')
@@ -225,23 +227,25 @@ yaml('lists that double', lambda: spec('t0 = 1\n' + '\n'.join('t%d = [t%d, t%d]'
 yaml('lists that double, compared', lambda: spec('t0 = 1\n' + '\n'.join('t%d = [t%d, t%d]' % (k + 1, k, k) for k in range(60)) + '\ny = x + (t60 == t60)'), 'error')
 yaml('lists of arrays that double, summed', lambda: spec('t0 = x\n' + '\n'.join('t%d = [t%d, t%d]' % (k + 1, k, k) for k in range(60)) + '\ny = t60 + 1'), 'error')
 yaml('constants that double', lambda: spec('\n'.join('t%d = %s' % (k, '[%s]' % ', '.join(['t%d' % (k - 1)] * 20) if k else 'x') for k in range(20)) + '\ny = stack(t19)'), 'error')
-yaml('f1 calls f2 twice, 60 levels', lambda: 'nuvec: 1\nname: h\nfunctions:\n' + ''.join(
-    '  f%d: {inputs: {x: "float32[4]"}, nodes: ["a = f%d(x)", "y = f%d(a)"], outputs: y}\n' % (k, k + 1, k + 1) for k in range(60)) +
-     '  f60: {inputs: {x: "float32[4]"}, nodes: ["y = x + 1"], outputs: y}\n', 'nodes')
 yaml('f1 calls f2 twice, 60 levels, nothing below', lambda: 'nuvec: 1\nname: h\nfunctions:\n' + ''.join(
-    '  f%d: {inputs: {x: "float32[4]"}, nodes: ["a = f%d(x)", "y = f%d(a)"], outputs: y}\n' % (k, k + 1, k + 1) for k in range(60)) +
-     '  f60: {inputs: {x: "float32[4]"}, outputs: x}\n', 'error')
+    '  g%d: {inputs: {x: "float32[4]"}, nodes: ["a = g%d(x)", "y = g%d(a)"], outputs: y}\n' % (k, k + 1, k + 1) for k in range(60)) +
+     '  g60: {inputs: {x: "float32[4]"}, outputs: x}\n', 'error')
 yaml('f1 calls f2 twice, 60 levels, statics', lambda: 'nuvec: 1\nname: h\nfunctions:\n' + ''.join(
-    '  f%d: {static: {n: 1}, inputs: {x: "float32[4]"}, nodes: ["a = f%d(x, n=n)", "y = f%d(a, n=n+1)"], outputs: y}\n' % (k, k + 1, k + 1) for k in range(60)) +
-     '  f60: {static: {n: 1}, inputs: {x: "float32[4]"}, outputs: x}\n', 'error')
+    '  g%d: {static: {n: 1}, inputs: {x: "float32[4]"}, nodes: ["a = g%d(x, n=n)", "y = g%d(a, n=n+1)"], outputs: y}\n' % (k, k + 1, k + 1) for k in range(60)) +
+     '  g60: {static: {n: 1}, inputs: {x: "float32[4]"}, outputs: x}\n', 'error')
+yaml('many statics, many calls', lambda: 'nuvec: 1\nname: h\nfunctions:\n  g: {static: {%s}, inputs: {x: float32}, outputs: x}\n  f:\n'
+     '    inputs: {x: float32}\n    nodes: |\n%s      y = x\n    outputs: y\n' % (
+         ', '.join('s%d: 1' % k for k in range(30000)), '      y = g(x)\n'.replace('y', '_') * 20000), 'steps')
+yaml('a for over much', lambda: spec().replace('nodes: |\n      y = x\n', 'nodes: [y = x, {for: i, in: range(1000000), carry: [y], do: ['
+                                                '"_ = len([%s])"]}]\n' % ', '.join(['1'] * 200000)), 'steps')
 yaml('many signatures', lambda: spec(inputs='x: "float32[N]"', below='entries: {f: {signatures: [%s]}}\n' % ', '.join(
-    '{N: %d}' % k for k in range(60000))), 'any')
-yaml('many equal signatures', lambda: spec(below='entries: {f: {signatures: [%s]}}\n' % ','.join(['{}'] * 200000)), 'any')
+    '{N: %d}' % k for k in range(60000))), 'more than 4096 entries')
+yaml('many equal signatures', lambda: spec(below='entries: {f: {signatures: [%s]}}\n' % ','.join(['{}'] * 200000)), 'more than 4096 entries')
 yaml('a huge signature', lambda: spec(inputs='x: "float32[N]"', below='entries: {f: {signatures: [{%s}]}}\n' % ', '.join(
     'N%d: %d' % (k, k) for k in range(60000))), 'error')
-yaml('many entries', lambda: spec(below='entries:\n' + ''.join('  e%d: {function: f}\n' % k for k in range(40000))), 'any')
+yaml('many entries', lambda: spec(below='entries:\n' + ''.join('  e%d: {function: f}\n' % k for k in range(40000))), 'more than 4096 entries')
 yaml('many functions', lambda: 'nuvec: 1\nname: h\nfunctions:\n' + ''.join(
-    '  f%d: {inputs: {x: float32}, outputs: x}\n' % k for k in range(20000)), 'any')
+    '  g%d: {inputs: {x: float32}, outputs: x}\n' % k for k in range(20000)), 'more than 4096 entries')
 yaml('many dims', lambda: spec(inputs='x: "float32[N0]"', head='    dims: {%s}\n' % ', '.join('N%d: %d' % (k, k) for k in range(50000))), 'any')
 yaml('many statics', lambda: spec(head='    static: {%s}\n' % ', '.join('N%d: %d' % (k, k) for k in range(50000))), 'any')
 yaml('many choices', lambda: spec(head='    static: {s: {enum: [%s], default: b}}\n' % ', '.join('N%d' % k for k in range(80000))), 'error')
@@ -253,7 +257,7 @@ yaml('many unused names', lambda: spec('\n'.join('z%d = x' % k for k in range(60
 json('many unused names on one line', lambda: plain(','.join('"z%d=x"' % k for k in range(60000)) + ',"y=x"'), None)
 yaml('many unused names in a flow list', lambda: spec().replace('nodes: |\n      y = x\n', 'nodes: [%s, y=x]\n' % ','.join('z%d=x' % k for k in range(60000))), None)
 yaml('many unused inputs of functions', lambda: 'nuvec: 1\nname: h\nfunctions: {%s}\n' % ', '.join(
-    'f%d: {inputs: {x: float32, y: float32}, outputs: x}' % k for k in range(3000)), None)
+    'g%d: {inputs: {x: float32, y: float32}, outputs: x}' % k for k in range(3000)), None)
 yaml('a flow list with its error at the end', lambda: spec().replace('nodes: |\n      y = x\n', 'nodes: [%s, y=q]\n' % ','.join('z%d=x' % k for k in range(60000))), "'q'")
 yaml('many statements split at a comma', lambda: spec().replace('nodes: |\n      y = x\n', 'nodes: [%s, y=x]\n' % ','.join('z%d=f(x,x)' % k for k in range(50000))), 'split this at a comma')
 yaml('brackets that never close', lambda: spec().replace('nodes: |\n      y = x\n', 'nodes: [%s, y=x]\n' % ','.join('z%d=f((x' % k for k in range(50000))), 'split this at a comma')
@@ -261,7 +265,7 @@ yaml('many lines inside a bracket', lambda: spec('y = x + (' + '\n'.join(['1 +']
 yaml('many bad lines', lambda: spec('\n'.join('y%d = $' % k for k in range(60000))), 'error')
 yaml('many bad lines, brackets open', lambda: spec('\n'.join('y%d = (' % k for k in range(60000))), 'error')
 yaml('many bad strings', lambda: spec('\n'.join('y%d = "' % k for k in range(60000))), 'error')
-yaml('a long sum', lambda: spec('y = x' + '+x' * 400000), None)
+yaml('a long sum', lambda: spec('y = x' + '+x' * 400000), None, megabytes=200)
 yaml('a long power', lambda: spec('y = x' + '**x' * 300000), 'deeper than 256')
 yaml('a long comparison', lambda: spec('y = x + (1' + '<1' * 400000 + ')'), 'any')
 yaml('a long and', lambda: spec('y = x' + ' and x' * 150000), None)
@@ -291,7 +295,7 @@ yaml('many colons', lambda: ': ' * 400000, 'error')
 yaml('many empty pairs', lambda: '{' + ',' * 400000, 'error')
 yaml('many pairs in a list', lambda: 'nuvec: 1\nx-a: [' + 'a: 1, ' * 150000 + ']\n', 'functions')
 yaml('many bindings of one name', lambda: spec('y = x\n' * 100000 + 'y = x'), 'error')
-yaml('kernels and kernels', lambda: spec('\n'.join('y%d = sum(x * %d)' % (k, k) for k in range(10000)) + '\ny = x', outputs='[%s]' % ','.join('y%d' % k for k in range(10000))), None)
+yaml('kernels and kernels', lambda: spec('\n'.join('y%d = sum(x * %d)' % (k, k) for k in range(5000)) + '\ny = x', outputs='[%s]' % ','.join('y%d' % k for k in range(5000))), None)
 
 # ---- beyond a megabyte: memory bounded by the size, at reading speed ----
 BIG = 100 * MIB
@@ -373,7 +377,8 @@ def execute(command, stderr):
         os.dup2(null, 0)
         os.dup2(null, 1)
         os.dup2(os.open(stderr, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), 2)
-        resource.setrlimit(resource.RLIMIT_CPU, (90, 90))
+        resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+        resource.setrlimit(resource.RLIMIT_AS, (10 << 30, 10 << 30))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.execv(command[0], command)
     _, status, usage = os.wait4(pid, 0)
@@ -402,7 +407,7 @@ def run(case, tmp):
     want = case.status if case.words != 'any' else 1 if code == 1 else 0
     if code != want:
         bad.append('exit status %d, wanted %d' % (code, want))
-    if code and os.path.exists(out):
+    if code and os.path.exists(out) and os.listdir(out):
         bad.append('wrote %s' % os.listdir(out))
     if code and case.words not in (None, 'any') and not re.search(case.words, text):
         bad.append('no %r' % case.words)

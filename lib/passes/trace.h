@@ -17,6 +17,7 @@
 #define NVT_MAX_ELEMENTS (INT64_C(1) << 48)
 #define NVT_MAX_ITERATIONS (INT64_C(1) << 20)
 #define NVT_MAX_PORTS 65535
+#define NVT_MAX_STEPS (INT64_C(1) << 26) /* of work that makes no node; each node brings 32 more */
 #define NVT_MAX_NEST 256
 
 /* ---- values ---- */
@@ -142,6 +143,7 @@ typedef struct nvt {
   uint32_t origin;      /* of the op being made */
   uint32_t stamp;       /* of the newest marking of slots */
   int64_t iterations, calls; /* so far */
+  int64_t steps;        /* of work so far: work items, elements of lists and trees */
   nvt_arg *args; uint32_t args_cap; /* of the call that is being matched */
   nvt_refusal *refusals; uint32_t nrefusals, refusals_cap;
   bool failed;          /* an error was found */
@@ -168,6 +170,8 @@ void nvt_scope_push(nvt *t);
 void nvt_scope_pop(nvt *t);
 /* "; did you mean exp?" or "", from the names in scope and the n others. */
 const char *nvt_suggest(nvt *t, nv_str name, bool scope, const char *const *others, uint32_t n);
+/* So many steps of work more: what makes no node must end too. */
+void nvt_count(nvt *t, int64_t steps);
 nvt_val nvt_seq_make(nvt *t, nvt_kind kind, const nvt_val *at, const nv_str *names, uint32_t n);
 uint32_t nvt_field(nvt *t, const nvt_seq *s, nv_str name); /* index of a tree's field, NV_NONE: none */
 const char *nvt_show(nvt *t, nvt_val v);      /* "float32[3, 4]", "the int 3", "a tree" */

@@ -321,10 +321,11 @@ static bool sort(nvt *t, nv_ast ast, const nv_function *fn, const nvt_val *v, nv
       const uint32_t i = input_by_name(fn, n->text), s = static_by_name(fn, n->text);
       into = i != NV_NONE ? &in[i] : s != NV_NONE ? &statics[s] : NULL;
       if (!into) {
-        const char **known = NV_NEW_N(t->c, const char *, (size_t)fn->ninputs + fn->nstatics + 1);
+        const bool enough = t->c->errors >= NV_MAX_ERRORS;
+        const char **known = NV_NEW_N(t->c, const char *, enough ? 1 : (size_t)fn->ninputs + fn->nstatics + 1);
         uint32_t m = 0;
-        for (uint32_t j = 0; j < fn->ninputs; j++) known[m++] = nv_text(t->c, fn->inputs[j].name);
-        for (uint32_t j = 0; j < fn->nstatics; j++) known[m++] = nv_text(t->c, fn->statics[j].name);
+        for (uint32_t j = 0; j < fn->ninputs && !enough; j++) known[m++] = nv_text(t->c, fn->inputs[j].name);
+        for (uint32_t j = 0; j < fn->nstatics && !enough; j++) known[m++] = nv_text(t->c, fn->statics[j].name);
         nvt_error(t, n->pos, "'%s' has no input or static '%s'%s", name, nv_text(t->c, n->text),
                   nvt_suggest(t, n->text, false, known, m));
         return false;
@@ -380,6 +381,7 @@ void nvt_call(nvt *t, nv_ast ast, uint32_t function, const nvt_val *args) {
   const bool root = caller->root == ast;
   const uint32_t count = n->count;
   const uint32_t places = fn->ninputs + fn->nstatics + 1;
+  nvt_count(t, 16 + (int64_t)places);
   NV_GROW(t->c, t->args, t->args_cap, places);
   memset(t->args, 0, places * sizeof *t->args);
   nvt_arg *in = t->args, *statics = t->args + fn->ninputs;

@@ -180,6 +180,7 @@ static const char *fields_text(nvt *t, const nvt_seq *s) {
 }
 
 static const char *near_field(nvt *t, nv_str field, const nvt_seq *s) {
+  if (t->c->errors >= NV_MAX_ERRORS) return "";
   const char **known = NV_NEW_N(t->c, const char *, (size_t)s->n + 1);
   for (uint32_t i = 0; i < s->n; i++) known[i] = nv_text(t->c, s->names[i]);
   return nvt_suggest(t, field, false, known, s->n);
@@ -430,9 +431,10 @@ static void unknown_function(nvt *t, const nv_ast_node *n) {
   const bool user = !(n->flags & NV_CALL_OP), builtin = !(n->flags & NV_CALL_FUNCTION);
   const char *const *future;
   const uint32_t nfuture = nvt_future_ops(&future);
-  const char **known = NV_NEW_N(t->c, const char *, (size_t)t->s->nfunctions + NV_NOPS + nfuture);
+  const bool enough = t->c->errors >= NV_MAX_ERRORS;
+  const char **known = NV_NEW_N(t->c, const char *, enough ? 1 : (size_t)t->s->nfunctions + NV_NOPS + nfuture);
   const char *text = nv_text(t->c, n->text), *meant = builtin ? nvt_meant_function(text) : NULL;
-  if (t->c->errors < NV_MAX_ERRORS) {
+  if (!enough) {
     for (uint32_t i = 0; i < t->s->nfunctions; i++)
       if (t->s->functions[i].builtin ? builtin : user) known[k++] = nv_text(t->c, t->s->functions[i].name);
     for (int op = NV_OP_CONST + 1; builtin && op < NV_NOPS; op++) known[k++] = nv_ops[op].name;

@@ -338,6 +338,8 @@ static nvt_val range(nvt *t, const nvt_val *args, uint32_t n, nv_pos pos) {
     nvt_error(t, pos, "range of more than %lld elements", (long long)NVT_MAX_ITERATIONS);
     return nvt_poison();
   }
+  nvt_count(t, 32 * count);
+  if (t->stop) return nvt_poison();
   nvt_val *at = NV_NEW_N(t->c, nvt_val, (size_t)count + 1);
   for (int64_t i = 0; i < count; i++) at[i] = nvt_int(v[0] + i * v[2]);
   return nvt_seq_make(t, NVT_LIST, at, NULL, (uint32_t)count);

@@ -453,5 +453,8 @@ static void step(nvt *t) {
 }
 
 void nvt_run(nvt *t, uint32_t mark) {
-  while (t->nwork > mark) step(t);
+  while (t->nwork > mark) {
+    nvt_count(t, 1);
+    step(t);
+  }
 }

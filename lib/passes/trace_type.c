@@ -94,13 +94,13 @@ bool nvt_static_value(nvt *t, const nv_static *d, nvt_val v, nv_pos pos, nvt_val
     break;
   case NV_STATIC_ENUM: {
     if (v.kind != NVT_STRING) break;
-    const char **known = NV_NEW_N(t->c, const char *, (size_t)d->nchoices + 1);
-    for (uint32_t i = 0; i < d->nchoices; i++) {
+    for (uint32_t i = 0; i < d->nchoices; i++)
       if (d->choices[i] == v.u.s) return true;
-      known[i] = nv_text(t->c, d->choices[i]);
-    }
+    const uint32_t n = t->c->errors < NV_MAX_ERRORS ? d->nchoices : 0;
+    const char **known = NV_NEW_N(t->c, const char *, (size_t)n + 1);
+    for (uint32_t i = 0; i < n; i++) known[i] = nv_text(t->c, d->choices[i]);
     nvt_error(t, pos, "static '%s' has no choice '%s'%s", nv_text(t->c, d->name), nv_text(t->c, v.u.s),
-              nvt_suggest(t, v.u.s, false, known, d->nchoices));
+              nvt_suggest(t, v.u.s, false, known, n));
     return false;
   }
   }
@@ -338,6 +338,7 @@ static nvt_val entry_input(nvt *t, const nv_param *p, lacking *l) {
   nv_type type = p->type;
   nv_pos pos = p->pos;
   for (;;) {
+    nvt_count(t, 256); /* a tree's parts need no node: memory, too */
     const nv_type found = t->stop ? NV_NONE : nvt_named_type(t, type);
     const nv_type_node *n = found == NV_NONE ? NULL : &t->s->types[found];
     const nv_str name = nv_intern(t->c, path.n ? path.p : "", path.n);
@@ -404,9 +405,10 @@ static void unused_keys(nvt *t, const nv_function *fn) {
   for (uint32_t i = 0; i < t->signature->nbindings; i++) {
     const nv_binding *b = &t->signature->bindings[i];
     if (t->signature_used[i]) continue;
-    const char **known = NV_NEW_N(t->c, const char *, (size_t)t->nbindings + 1);
+    const uint32_t n = t->c->errors < NV_MAX_ERRORS ? t->nbindings : 0;
+    const char **known = NV_NEW_N(t->c, const char *, (size_t)n + 1);
     uint32_t k = 0;
-    for (uint32_t j = 0; j < t->nbindings; j++) known[k++] = nv_text(t->c, t->bindings[j].name);
+    for (uint32_t j = 0; j < n; j++) known[k++] = nv_text(t->c, t->bindings[j].name);
     nvt_error(t, b->pos, "'%s' is no dim, static, dtype variable or input of '%s'%s", nv_text(t->c, b->key),
               nv_text(t->c, fn->name), nvt_suggest(t, b->key, false, known, k));
   }

@@ -58,6 +58,7 @@ bool nvt_error(nvt *t, nv_pos pos, const char *format, ...) {
   va_list ap;
   pos = nvt_place(t, pos);
   t->failed = true;
+  if (t->stop) return false; /* what follows from a limit isn't reported again */
   if (t->c->errors < NV_MAX_ERRORS && reported(t->c, NUVECC_ERROR, pos)) return false;
   va_start(ap, format);
   nv_error(t->c, pos, "%s", placed_text(t, text_of(t, format, ap)));
@@ -166,7 +167,17 @@ static int by_text(const void *a, const void *b) {
   return strcmp(((const named *)a)->text, ((const named *)b)->text);
 }
 
+void nvt_count(nvt *t, int64_t steps) {
+  t->steps += steps;
+  if (t->stop || t->steps <= NVT_MAX_STEPS || t->steps / 32 <= t->g->nnodes + NVT_MAX_STEPS / 32) return;
+  const nv_ast root = t->nframes ? nvt_top(t)->root : NV_NONE;
+  nvt_error(t, root != NV_NONE ? nvt_at(t, root)->pos : t->entry->pos,
+            "tracing takes more than %lld steps (elements of lists and trees count, too)", (long long)NVT_MAX_STEPS);
+  t->stop = true;
+}
+
 nvt_val nvt_seq_make(nvt *t, nvt_kind kind, const nvt_val *at, const nv_str *names, uint32_t n) {
+  nvt_count(t, 16 * (int64_t)n); /* memory, too */
   nvt_seq *s = NV_NEW(t->c, nvt_seq);
   s->n = n;
   s->at = NV_NEW_N(t->c, nvt_val, (size_t)n + 1);

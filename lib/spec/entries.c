@@ -388,7 +388,19 @@ static void default_entries(nv_reader *r, uint32_t functions) {
     NV_AT_ERROR(r, functions, "every function is called by another: say under entries: which are to be compiled");
 }
 
-void nv_read_entries(nv_reader *r, uint32_t functions, uint32_t map) {
+/* Each entry under each signature is a program with kernels and a stub of its own. */
+static void count_programs(nv_reader *r) {
+  enum { MAX_PROGRAMS = 4096 };
+  uint64_t n = 0;
+  for (uint32_t k = 0; k < r->s->nentries; k++) {
+    n += r->s->entries[k].nsignatures;
+    if (n <= MAX_PROGRAMS) continue;
+    nv_error(r->c, r->s->entries[k].pos, "more than %d entries (each signature of one counts)", MAX_PROGRAMS);
+    r->s->nentries = 0;
+  }
+}
+
+static void read_entries(nv_reader *r, uint32_t functions, uint32_t map) {
   if (map == NV_NONE) {
     default_entries(r, functions);
     return;
@@ -399,4 +411,9 @@ void nv_read_entries(nv_reader *r, uint32_t functions, uint32_t map) {
     value = nv_next_at(r, key);
     if (!nv_is_tool_key(r, key)) read_entry(r, key, value);
   }
+}
+
+void nv_read_entries(nv_reader *r, uint32_t functions, uint32_t map) {
+  read_entries(r, functions, map);
+  count_programs(r);
 }

@@ -8,7 +8,10 @@
 
 #include <yaml.h>
 
-enum { ALIAS_BUDGET = 4 << 20 }; /* nodes that aliases may add, beyond the bytes of the source */
+enum {
+  ALIAS_BUDGET = 4 << 20, /* nodes that aliases may add, beyond the bytes of the source */
+  MAX_DIRECTIVES = 64
+};
 
 typedef struct anchor {
   nv_str name;
@@ -308,6 +311,17 @@ static void read_close(reader *r) {
   count_in(r, f.size, f.height);
 }
 
+/* libyaml compares each %TAG directive with all before: a spec has no use for many. */
+static bool check_directives(reader *r) {
+  static const char tag[] = "%TAG";
+  size_t n = sizeof tag - 1, found = 0;
+  for (const char *p = r->text, *end = p + r->n; (p = memchr(p, '%', (size_t)(end - p))) != NULL; p++)
+    if ((size_t)(end - p) >= n && !memcmp(p, tag, n) && (p == r->text || p[-1] == '\n') &&
+        ++found > MAX_DIRECTIVES)
+      return FAIL(r, (size_t)(p - r->text) + r->skipped, "more than %d %%TAG directives", MAX_DIRECTIVES);
+  return true;
+}
+
 static bool read_events(reader *r) {
   uint32_t documents = 0;
   for (;;) {
@@ -351,7 +365,7 @@ nv_doc *nv_doc_read_yaml(nv_ctx *c, nv_doc *d) {
   nv_defer(c, &closing, close_parser, r);
   yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
   yaml_parser_set_input_string(&r->parser, (const unsigned char *)r->text, r->n);
-  bool read = read_events(r);
+  bool read = check_directives(r) && read_events(r);
   nv_undefer(c);
   close_parser(r);
   nv_drop(c, r->b.keys);
