@@ -1,5 +1,5 @@
 /* metal.c - NAME.metal: one file a module, complete in itself. Header, the helpers that are used, the kernels, and
- * the empty kernel whose name ties the stub to this text. */
+ * the kernel whose name ties the stub to this text and which tests the arithmetic. */
 #include "metal.h"
 #include "stub.h"
 
@@ -130,12 +130,12 @@ static void put_module(nv_buf *b, const nv_module *m) {
   nv_printf(b, prologue, m->name);
   nv_buf helpers;
   nv_buf_init(&helpers, c);
+  const uint32_t n = kernels.n;
+  nv_puts(&kernels, "nv_probe"); /* what the last kernel calls, whose name hashes the text before it */
   nv_put_helpers(&helpers, c, kernels.p, kernels.n);
-  if (helpers.n) {
-    nv_putc(b, '\n');
-    nv_put(b, helpers.p, helpers.n);
-  }
-  if (kernels.n) nv_put(b, kernels.p, kernels.n);
+  nv_putc(b, '\n');
+  nv_put(b, helpers.p, helpers.n);
+  if (n) nv_put(b, kernels.p, n);
   nv_drop(c, helpers.p);
   nv_drop(c, kernels.p);
 }
@@ -165,6 +165,7 @@ void nv_emit_metal(nv_buf *b, const nv_module *m) {
   const uint64_t hash = tie_of(&text, m);
   nv_put(b, text.p, text.n);
   nv_drop(m->c, text.p);
-  nv_puts(b, "\n// Ties this file to the stub that was generated with it.\n");
-  nv_printf(b, "kernel void %s_tie_%016llx() {}\n", m->prefix_c, (unsigned long long)hash);
+  nv_puts(b, "\n// Ties this file to the stub that came with it, which runs it once: is the arithmetic exact?\n");
+  nv_printf(b, "kernel void %s_tie_%016llx(device uint* v [[buffer(0)]]) { nv_probe(v); }\n", m->prefix_c,
+            (unsigned long long)hash);
 }

@@ -292,6 +292,12 @@ static void failures_of_metal(void) {
   FAILS(HM_FAIL_QUEUE, 1, NUVEC_OUT_OF_MEMORY, "command queue");
   FAILS(HM_FAIL_LIBRARY, 1, NUVEC_METALLIB, "hand.metallib|internal error");
   FAILS(HM_FAIL_PIPELINE, 3, NUVEC_MISSING_KERNEL, "hand_k2_sum|computes hand.s|internal error");
+  /* the test of the arithmetic that ends a context's creation */
+  FAILS(HM_FAIL_PIPELINE, 5, NUVEC_MISSING_KERNEL, "hand_tie_1|a test of the arithmetic|internal error");
+  FAILS(HM_FAIL_ALLOC, 1, NUVEC_OUT_OF_MEMORY, "no memory for a test of the arithmetic");
+  FAILS(HM_FAIL_COMMAND, 1, NUVEC_GPU_ERROR, "no command encoder");
+  FAILS(HM_FAIL_ENCODER, 1, NUVEC_GPU_ERROR, "no command encoder");
+  FAILS(HM_FAIL_COMMIT, 1, NUVEC_GPU_ERROR, "gave up on a test of the arithmetic");
   c = make();
   memset(out, 0, sizeof out);
   live = hm_get_stats().live;
@@ -415,6 +421,29 @@ static void metallibs(void) {
   CHECK(nvr_destroy(c) == NUVEC_OK);
   CHECK(nvr_create(&hand_tape, NULL, NULL) == NUVEC_NULL && nvr_destroy(NULL) == NUVEC_OK);
   CHECK(!strcmp(nvr_error(NULL), "the context is NULL"));
+}
+
+/* Metallibs whose arithmetic is that of fast math in one respect each (run_tests.sh). */
+static void fast_math(void) {
+  static const char *const built[][2] = {{"contract", "contracted products and sums"}, {"zeros", "signed zeros"},
+                                         {"infinities", "infinities"}, {"order", "sums in another order"},
+                                         {"division", "division"}, {"functions", "functions"}};
+  nuvec_array in[2], out[2];
+  nuvec_options o;
+  nvr_context *c;
+  char path[64];
+  size_t k;
+  memset(&o, 0, sizeof o);
+  inputs(in, 4);
+  memset(out, 0, sizeof out);
+  for (k = 0; k < sizeof built / sizeof *built; k++) {
+    snprintf(path, sizeof path, "hand_%s.metallib", built[k][0]);
+    o.path = path;
+    snprintf(path + 32, 32, "%s", built[k][1]);
+    EXPECT(c, nvr_create(&hand_tape, &o, &c), NUVEC_FAST_MATH, path + 32);
+    EXPECT(c, call(c, in, out), NUVEC_FAST_MATH, "hand: the metallib was built with fast math|hand.mk");
+    CHECK(nvr_destroy(c) == NUVEC_OK);
+  }
 }
 
 static void shapes(void) {
@@ -547,6 +576,7 @@ int main(int argc, char **argv) {
              {"failures", failures_of_metal},
              {"system", system_},
              {"metallibs", metallibs},
+             {"fast-math", fast_math},
              {"shapes", shapes},
              {"steady", steady},
              {"threads", threads},

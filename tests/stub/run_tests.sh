@@ -35,9 +35,22 @@ strict() { $cc -std=$std $WARN -O2 -I "$bed/objc" "$@"; }
 
 # ---- the engine on a hand-written tape ----
 engine() { strict -Wno-unused-function -c "$root/lib/emit/runtime/replay.c" -o engine.o; }
+fast() { # name, an edit of the probe's text that does what fast math would: hand_NAME.metallib
+  sed "$2" hand.metal > hand_$1.metal
+  ! cmp -s hand.metal hand_$1.metal
+  python3 -IS "$bed/mslc.py" hand_$1.metal --count -o hand_$1.metallib
+}
 hand_build() {
-  python3 -IS "$bed/mslc.py" "$stub/hand.metal" --lint
-  python3 -IS "$bed/mslc.py" "$stub/hand.metal" --count -o hand.metallib
+  sed -n '/^static inline void nv_probe/,/^}/p' "$root/lib/emit/runtime/prims.metal" > probe.metal
+  sed '/^\/\/ nv_probe of/r probe.metal' "$stub/hand.metal" > hand.metal
+  python3 -IS "$bed/mslc.py" hand.metal --lint
+  python3 -IS "$bed/mslc.py" hand.metal --count -o hand.metallib
+  python3 -IS "$bed/mslc.py" hand.metal --count --fast-math -o hand_functions.metallib
+  fast contract 's/difference = .*/difference = fma(as_type<float>(v[0]), as_type<float>(v[1]), -as_type<float>(v[2]));/'
+  fast zeros 's/zero = .*/zero = as_type<float>(v[3]);/'
+  fast infinities 's/none = .*/none = 0.0f;/'
+  fast order 's/rest = .*/rest = as_type<float>(v[6]);/'
+  fast division 's/quotient = .*/quotient = as_type<float>(v[7]) * (1.0f \/ as_type<float>(v[8]));/'
   HAND="$bed/bin/hostcc -D_POSIX_C_SOURCE=200809L -g -Wall -Wextra -Werror -I$bed/rt $stub/hand.c"
   $HAND -std=c11 -pthread -o hand $FRAMEWORKS # every message checked
   $HAND -std=c99 -pthread -o hand99 $FRAMEWORKS
@@ -110,7 +123,7 @@ rm -rf "$out"
 mkdir -p "$out"
 group 'engine compiles' all engine
 group 'hand-written tape builds' hand_build
-for g in values empty wrong buffers failures system metallibs shapes steady threads groups; do
+for g in values empty wrong buffers failures system metallibs fast-math shapes steady threads groups; do
   group "engine: $g" hand $g
 done
 group 'engine: threads, as ThreadSanitizer sees them' hand_threads

@@ -86,3 +86,29 @@ static inline ulong nv_mulhi64(ulong a, ulong b) {
   ulong other = (a & 0xfffffffful) * (b >> 32) + (middle & 0xfffffffful);
   return (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
 }
+
+// What fast math would change: v holds 17 patterns of float32, and behind them room for 6 results, all of them 0 where
+// the arithmetic is as written: a product and a sum contracted; -0 + 0; inf * 0; sums reassociated; a division made a
+// product; functions without a variant's name other than the precise ones. The stub runs it once.
+//: nv_probe needs
+static inline void nv_probe(device uint* v) {
+  float product = as_type<float>(v[0]) * as_type<float>(v[1]);
+  float difference = product - as_type<float>(v[2]);
+  v[17] = as_type<uint>(difference);
+  float zero = as_type<float>(v[3]) + 0.0f;
+  v[18] = as_type<uint>(zero);
+  float none = as_type<float>(v[4]) * 0.0f;
+  v[19] = (as_type<uint>(none) & 0x7fffffffu) > 0x7f800000u ? 0u : 1u;
+  float sum = as_type<float>(v[5]) + as_type<float>(v[6]);
+  float rest = sum - as_type<float>(v[5]);
+  v[20] = as_type<uint>(rest);
+  float quotient = as_type<float>(v[7]) / as_type<float>(v[8]);
+  v[21] = as_type<uint>(quotient) ^ v[9];
+  uint other = 0u; // any that differs
+  for (uint i = 10u; i < 17u; i++) {
+    float x = as_type<float>(v[i]);
+    other |= as_type<uint>(metal::exp(x)) ^ as_type<uint>(metal::precise::exp(x));
+    other |= as_type<uint>(metal::sin(x)) ^ as_type<uint>(metal::precise::sin(x));
+  }
+  v[22] = other;
+}

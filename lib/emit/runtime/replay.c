@@ -188,6 +188,74 @@ static nuvec_status nvr_make_pipeline(nvr_context *c, const nvr_kernel *k, nvr_p
   return NUVEC_OK;
 }
 
+/* Was the metallib built with fast math? The tie kernel (nv_probe in the .metal file) computes from these patterns
+ * what such a build changes; each result is 0 when it is exact. Run once, by one thread, with the last pipeline. */
+static nuvec_status nvr_check_math(nvr_context *c) {
+  enum { COMPLETED = 4, PATTERNS = 17, CHECKS = 6 };
+  static const uint32_t patterns[PATTERNS] = {
+      0x3f800800, 0x3f800800, 0x3f801000, /* 1 + 2^-12 squared, rounded */
+      0x80000000, 0x7f800000,             /* -0, inf */
+      0x3f800000, 0x30800000,             /* 1, 2^-30 */
+      0x40a00000, 0x40400000, 0x3fd55555, /* 5 / 3 */
+      0x3f000000, 0x3fd9999a, 0xc0533333, 0x41480000, 0xc1a20000, 0x447a0000, 0x3c23d70a};
+  static const char *const checks[CHECKS] = {"contracted products and sums", "signed zeros", "infinities",
+                                             "sums in another order",        "division",     "functions"};
+  const nvr_tape *t = c->tape;
+  nvr_kernel kernel;
+  nvr_pipeline p;
+  nvr_size one = {1, 1, 1};
+  nuvec_status status;
+  id buffer = NULL, command, encoder = NULL;
+  uint32_t *v;
+  int k;
+  kernel.name = t->tie;
+  kernel.nodes = "nothing: a test of the arithmetic";
+  kernel.simd = 0;
+  memset(&p, 0, sizeof p);
+  status = nvr_make_pipeline(c, &kernel, &p);
+  if (status == NUVEC_OK) {
+    buffer = NVR_SEND("@@:QQ", id, (id, SEL, nvr_uint, nvr_uint))(c->device, c->sel[NVR_S_newBufferWithLength],
+                                                                  (PATTERNS + CHECKS) * sizeof *v, 0);
+    if (!buffer) status = nvr_fail(c, NUVEC_OUT_OF_MEMORY, "%s: no memory for a test of the arithmetic", t->name);
+  }
+  if (status == NUVEC_OK) {
+    nvr_set(c, buffer, NVR_S_setLabel, p.label);
+    v = (uint32_t *)NVR_SEND("^v@:", void *, (id, SEL))(buffer, c->sel[NVR_S_contents]);
+    memcpy(v, patterns, sizeof patterns);
+    memset(v + PATTERNS, 0xff, CHECKS * sizeof *v);
+    command = nvr_get(c, c->queue, NVR_S_commandBuffer);
+    if (command) {
+      nvr_set(c, command, NVR_S_setLabel, p.label);
+      encoder = NVR_SEND("@@:Q", id, (id, SEL, nvr_uint))(command, c->sel[NVR_S_computeCommandEncoder], 0);
+    }
+    if (!encoder) {
+      status = nvr_fail(c, NUVEC_GPU_ERROR, "%s: the queue gives no command encoder", t->name);
+    } else {
+      nvr_set(c, encoder, NVR_S_setLabel, p.label);
+      nvr_set(c, encoder, NVR_S_setComputePipelineState, p.state);
+      NVR_SEND("v@:@QQ", void, (id, SEL, id, nvr_uint, nvr_uint))(encoder, c->sel[NVR_S_setBuffer], buffer, 0, 0);
+      NVR_SEND("v@:{?=QQQ}{?=QQQ}", void, (id, SEL, nvr_size, nvr_size))
+      (encoder, c->sel[NVR_S_dispatchThreads], one, one);
+      nvr_do(c, encoder, NVR_S_endEncoding);
+      nvr_do(c, command, NVR_S_commit);
+      nvr_do(c, command, NVR_S_waitUntilCompleted);
+      if (nvr_get_uint(c, command, NVR_S_status) != COMPLETED)
+        status = nvr_fail(c, NUVEC_GPU_ERROR, "%s: the GPU gave up on a test of the arithmetic: %s", t->name,
+                          nvr_error_text(c, nvr_get(c, command, NVR_S_error)));
+      for (k = 0; status == NUVEC_OK && k < CHECKS; k++)
+        if (v[PATTERNS + k])
+          status = nvr_fail(c, NUVEC_FAST_MATH,
+                            "%s: the metallib was built with fast math, which changes results (%s): build it as %s.mk "
+                            "does, with -fno-fast-math -ffp-contract=off",
+                            t->name, checks[k], t->name);
+    }
+  }
+  objc_release(buffer);
+  objc_release(p.state);
+  objc_release(p.label);
+  return status;
+}
+
 static nuvec_status nvr_make(nvr_context *c, const nuvec_options *o) {
   static const char *const selectors[] = {NVR_SELECTORS(NVR_SELECTOR_TEXT)};
   const nvr_tape *t = c->tape;
@@ -206,6 +274,7 @@ static nuvec_status nvr_make(nvr_context *c, const nuvec_options *o) {
   if (status == NUVEC_OK) status = nvr_load_library(c, o);
   for (k = 0; status == NUVEC_OK && k < t->nkernels; k++)
     status = nvr_make_pipeline(c, &t->kernels[k], &c->pipelines[k]);
+  if (status == NUVEC_OK) status = nvr_check_math(c);
   return status;
 }
 

@@ -60,7 +60,7 @@ typedef struct nvr_entry {
 
 typedef struct nvr_tape {
   const char *name;
-  const char *tie; /* a kernel without a body whose name proves that the metallib was built from this tape's .metal */
+  const char *tie; /* the kernel whose name proves that the metallib was built from this tape's .metal: nvr_probe */
   const char *os;  /* the oldest system that the metallib loads on */
   long os_major, os_minor;
   long family_apple, family_mac; /* MTLGPUFamily: one of the two must be supported */
