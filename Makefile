@@ -92,6 +92,9 @@ $(BUILD)/completion.%: $(BUILD)/opts_page
 $(BUILD)/oplist: tests/oplist.c $(BUILD)/libnuvec.a
 	@echo "  cc $@"
 	@$(CC) $(WARN) $(DEFS) $(CFLAGS) tests/oplist.c $(BUILD)/libnuvec.a $(PKG_L) -lm -o $@
+$(BUILD)/literals: tests/literals/literals.c $(BUILD)/libnuvec.a
+	@echo "  cc $@"
+	@$(CC) $(WARN) $(DEFS) $(CFLAGS) tests/literals/literals.c $(BUILD)/libnuvec.a $(PKG_L) -lm -o $@
 # Errors of the functions of math.inc, in one subnormal mode each.
 $(BUILD)/ulp_keep: FLUSH = 0
 $(BUILD)/ulp_flush: FLUSH = 1
