@@ -284,6 +284,8 @@ static bool settle(run *r, nuvecc_format *format) {
   r->report.color = color && strcmp(color, "auto") ? !strcmp(color, "always") : isatty(2) == 1;
   if (read && strcmp(read, "json") && strcmp(read, "yaml"))
     return cli_fail(NUVECC_USAGE, "--format takes json or yaml, not '%s'", read), false;
+  if (o->given[OPT_POW] && strcmp(o->value[OPT_POW], "precise") && strcmp(o->value[OPT_POW], "fast"))
+    return cli_fail(NUVECC_USAGE, "--pow takes precise or fast, not '%s'", o->value[OPT_POW]), false;
   if (!read) {
     if (ends_with(o->spec, ".json"))
       read = "json";
@@ -318,6 +320,7 @@ static int compile(run *r, printed *list, int n, nuvecc_format format) {
                             .no_simplify = o->given[OPT_NO_SIMPLIFY],
                             .no_fuse = o->given[OPT_NO_FUSE],
                             .werror = o->given[OPT_CC_WERROR],
+                            .fast_pow = o->given[OPT_POW] && !strcmp(o->value[OPT_POW], "fast"),
                             .syntax_only = check_only,
                             .memory_limit = MEMORY_LIMIT,
                             .report = cli_report_one,

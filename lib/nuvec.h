@@ -53,6 +53,7 @@ typedef struct nuvecc_options {
   const char *entry;    /* --entry: only this entry, or NULL */
   const char *target;   /* --target, NULL for macos14 */
   bool shapeless, no_simplify, no_fuse, werror;
+  bool fast_pow; /* --pow=fast: power of floats by metal::fast::pow in kernels of several operations */
   bool syntax_only;                                       /* stop after tracing: no artifact can be asked for */
   size_t memory_limit; /* bytes that the unit may hold, beside what libyaml does; 0: no limit. Beyond: NUVECC_IO */
   void (*report)(void *user, const nuvecc_diagnostic *d); /* called in source order; may be NULL */

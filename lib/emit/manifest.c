@@ -49,8 +49,9 @@ static void put_signature(nv_buf *b, const nv_program *p) {
 }
 
 static void put_options(nv_buf *b, const nuvecc_options *o) {
-  nv_printf(b, "  \"options\": {\"shapeless\": %s, \"simplify\": %s, \"fuse\": %s, \"entry\": ",
-            o->shapeless ? "true" : "false", o->no_simplify ? "false" : "true", o->no_fuse ? "false" : "true");
+  nv_printf(b, "  \"options\": {\"shapeless\": %s, \"simplify\": %s, \"fuse\": %s, \"pow\": \"%s\", \"entry\": ",
+            o->shapeless ? "true" : "false", o->no_simplify ? "false" : "true", o->no_fuse ? "false" : "true",
+            o->fast_pow ? "fast" : "precise");
   if (o->entry)
     nv_put_json_text(b, o->entry);
   else

@@ -34,6 +34,9 @@ void nv_end_line(nv_buf *b, uint32_t start, uint32_t indent);
 
 /* op applied to operands (texts of names or literals, their dtypes), as one expression of type result. */
 void nv_put_op(nv_buf *b, nv_op op, const nv_dtype *dtypes, const char *const *operands, uint32_t n, nv_dtype result);
+/* The same in a kernel of several operations, where --pow=fast counts. */
+void nv_put_fused_op(nv_buf *b, nv_op op, const nv_dtype *dtypes, const char *const *operands, uint32_t n,
+                     nv_dtype result);
 /* An operand converted (astype). */
 void nv_put_astype(nv_buf *b, nv_dtype from, nv_dtype to, const char *operand);
 

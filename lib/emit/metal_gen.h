@@ -18,7 +18,7 @@ typedef struct nv_gen {
   bool tail;
   nv_names names;
   nv_index index;
-  uint32_t ntemporaries;
+  uint32_t ntemporaries, noperations; /* operations: of the kernel, joins of a reduction included */
   const char **buffer; /* operand: its variable */
   uint32_t *nloads;    /* operand: load variables named so far */
   bool *vector;        /* operand: moved as vectors */

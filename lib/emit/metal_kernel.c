@@ -233,6 +233,8 @@ static void prepare(nv_gen *e) {
 void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const nv_kernel *k) {
   nv_ctx *c = m->c;
   nv_gen e = {.b = b, .c = c, .g = p->graph, .k = k, .name = k->name ? k->name : "K"};
+  for (uint32_t i = 0; i < k->ninstrs; i++)
+    e.noperations += k->instrs[i].kind == NV_I_OP || k->instrs[i].kind == NV_I_REDUCE;
   e.stem = stem_of(c, e.name);
   nv_names_init(&e.names, c);
   nv_index_init(&e.index, c, &e.names);

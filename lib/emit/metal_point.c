@@ -52,7 +52,8 @@ static void put_statement(nv_gen *e, uint32_t indent, uint32_t i, const char **t
   const uint32_t start = e->b->n;
   for (uint32_t s = 0; s < indent; s++) nv_putc(e->b, ' ');
   nv_printf(e->b, "%s %s = ", nv_msl_type((nv_dtype)p->dtype), text[i]);
-  nv_put_op(e->b, (nv_op)p->op, dtypes, operands, p->nargs, (nv_dtype)p->dtype);
+  (e->noperations > 1 ? nv_put_fused_op : nv_put_op)(e->b, (nv_op)p->op, dtypes, operands, p->nargs,
+                                                     (nv_dtype)p->dtype);
   nv_putc(e->b, ';');
   nv_end_line(e->b, start, indent);
 }

@@ -240,14 +240,15 @@ void nv_put_astype(nv_buf *b, nv_dtype from, nv_dtype to, const char *x) {
   if (complex_result) nv_puts(b, ", 0.0f)");
 }
 
-void nv_put_op(nv_buf *b, nv_op op, const nv_dtype *dtypes, const char *const *operands, uint32_t n,
-               nv_dtype result) {
+static void put_op(nv_buf *b, nv_op op, const nv_dtype *dtypes, const char *const *operands, uint32_t n,
+                   nv_dtype result, bool fused) {
   if (op == NV_OP_astype) {
     nv_put_astype(b, dtypes[0], result, operands[0]);
     return;
   }
   const nv_dtype d = nv_ops[op].dtype == NV_DT_SELECT ? dtypes[n - 1] : dtypes[0];
   const char *text = nv_ops[op].msl[nv_kind_of(d)];
+  if (fused && nv_ops[op].msl_fast && nv_kind_of(d) == NV_KIND_FLOAT) text = nv_ops[op].msl_fast;
   if (!text)
     nv_raise(b->c, NUVECC_SPEC, "not supported yet: %s of %s in a kernel", nv_ops[op].name, nv_dtype_name[d]);
   /* moves keep the 16-bit type, everything else is float32's text between conversions */
@@ -288,4 +289,14 @@ void nv_put_op(nv_buf *b, nv_op op, const nv_dtype *dtypes, const char *const *o
     }
   }
   if (rounds) nv_putc(b, ')');
+}
+
+void nv_put_op(nv_buf *b, nv_op op, const nv_dtype *dtypes, const char *const *operands, uint32_t n,
+               nv_dtype result) {
+  put_op(b, op, dtypes, operands, n, result, false);
+}
+
+void nv_put_fused_op(nv_buf *b, nv_op op, const nv_dtype *dtypes, const char *const *operands, uint32_t n,
+                     nv_dtype result) {
+  put_op(b, op, dtypes, operands, n, result, b->c->options.fast_pow);
 }

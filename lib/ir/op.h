@@ -104,6 +104,7 @@ typedef struct nv_op_info {
      type, $O the operand's type, $U the operand's type made unsigned. Everything else is copied. NULL: no form. One
      operation; float text is for float32: 16-bit floats wrap it. */
   const char *msl[NV_NKINDS];
+  const char *msl_fast; /* float text under --pow=fast in kernels of several operations, or NULL */
   const char *helpers; /* space-separated helper functions that the float text calls (lib/ir/math.inc), or NULL */
   const char *doc;     /* one sentence for the manual */
   const char *edges;   /* what it adds on zeros, infinities, NaN and the like; NULL: nothing to say */

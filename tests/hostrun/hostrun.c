@@ -44,7 +44,7 @@ static struct {
   const char *spec, *entry, *inputs, *outputs, *batch, *on;
   unsigned long signature;
   uint64_t seed;
-  bool random, all, no_fuse, compare, keep, simplify_off;
+  bool random, all, fast_pow, no_fuse, compare, keep, simplify_off;
   char root[1024]; /* of the project: where tests/hostmetal is */
   char *dir;       /* of the built files */
   bool host;       /* on the bed */
@@ -125,6 +125,7 @@ static nuvecc_unit *compile(bool fuse) {
                       .format = ends_with(g.spec, ".json") ? NUVECC_FORMAT_JSON : NUVECC_FORMAT_YAML,
                       .entry = g.entry,
                       .no_fuse = !fuse,
+                      .fast_pow = g.fast_pow,
                       .no_simplify = !fuse && g.simplify_off,
                       .report = show};
   nuvecc_unit *u;
@@ -426,6 +427,8 @@ static void parse(int argc, char **argv) {
       g.random = true, g.seed = strtoull(v, NULL, 10);
     else if (!strcmp(w, "--all"))
       g.all = true;
+    else if (!strcmp(w, "--pow=fast"))
+      g.fast_pow = true;
     else if (!strcmp(w, "--no-fuse"))
       g.no_fuse = true;
     else if (!strcmp(w, "--no-simplify"))
@@ -443,7 +446,7 @@ static void parse(int argc, char **argv) {
   }
   if (!g.spec || !(g.inputs || g.random || g.batch))
     fail("usage: hostrun SPEC [--entry=E] [--signature=K] (--inputs=IN | --random=SEED | --batch=FILE) [--all] "
-         "[--outputs=OUT] [--no-fuse] [--no-simplify] [--compare] [--keep] [--on=host|metal]");
+         "[--outputs=OUT] [--no-fuse] [--no-simplify] [--pow=fast] [--compare] [--keep] [--on=host|metal]");
   if (strcmp(g.on, "host") && strcmp(g.on, "metal")) fail("--on takes host or metal");
   g.host = !strcmp(g.on, "host");
 #if !defined(__APPLE__)
