@@ -46,6 +46,7 @@ group ulp-flush "$BUILD/ulp_flush" $stride
 group messages python3 tests/run_messages.py tests/messages/*.txt
 group bed sh tests/hostmetal/run_tests.sh
 group stub sh tests/stub/run_tests.sh
+group cases python3 tests/run_cases.py
 group corpus python3 tests/run_corpus.py
 group examples python3 tests/run_examples.py
 group vectors python3 tests/run_vectors.py

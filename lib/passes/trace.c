@@ -22,8 +22,6 @@ static void check_entry(nvt *t) {
     nvt_refuse(t, e->pos, "shapeless");
   else if (t->c->options.shapeless)
     nvt_refuse(t, NV_NOWHERE, "--shapeless");
-  if (e->ndonate) nvt_refuse(t, e->donate_pos[0], "donate");
-  if (e->nbind) nvt_refuse(t, e->bind_pos[0], "bind");
 }
 
 nv_graph *nv_trace(nv_spec *s, const nv_entry *e, uint32_t signature) {

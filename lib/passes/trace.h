@@ -23,7 +23,7 @@
 /* ---- values ---- */
 typedef enum nvt_kind {
   NVT_POISON,
-  NVT_INT, NVT_FLOAT, NVT_IMAG, NVT_BOOL, /* weak numbers; IMAG is f times the imaginary unit */
+  NVT_INT, NVT_FLOAT, NVT_COMPLEX, NVT_BOOL, /* weak numbers */
   NVT_STRING, NVT_DTYPE, NVT_NONE,
   NVT_ELLIPSIS, NVT_SLICE,                /* only inside an index; SLICE: seq of three */
   NVT_LIST, NVT_TREE,                     /* of any values; a tree's fields are sorted by name */
@@ -41,7 +41,11 @@ typedef struct nvt_val {
     nv_dtype d;
     nv_value v;
     const nvt_seq *seq;
+    const double *z; /* COMPLEX: real and imaginary part */
   } u;
+  nv_str variant;    /* of an enum node, whose value is that of the variant; 0: none */
+  bool frozen;       /* a leaf declared trainable: false */
+  bool fixed;        /* a static field of a tree: part of its form, no leaf */
 } nvt_val;
 struct nvt_seq { /* immutable once made */
   uint32_t n;
@@ -51,14 +55,14 @@ struct nvt_seq { /* immutable once made */
   nvt_val *at;
 };
 
-static inline nvt_val nvt_poison(void) { return (nvt_val){NVT_POISON, {0}}; }
-static inline nvt_val nvt_none(void) { return (nvt_val){NVT_NONE, {0}}; }
-static inline nvt_val nvt_int(int64_t i) { return (nvt_val){NVT_INT, {.i = i}}; }
-static inline nvt_val nvt_float(double f) { return (nvt_val){NVT_FLOAT, {.f = f}}; }
-static inline nvt_val nvt_bool(bool b) { return (nvt_val){NVT_BOOL, {.b = b}}; }
-static inline nvt_val nvt_string(nv_str s) { return (nvt_val){NVT_STRING, {.s = s}}; }
-static inline nvt_val nvt_dtype(nv_dtype d) { return (nvt_val){NVT_DTYPE, {.d = d}}; }
-static inline nvt_val nvt_array(nv_value v) { return (nvt_val){NVT_ARRAY, {.v = v}}; }
+static inline nvt_val nvt_poison(void) { return (nvt_val){.kind = NVT_POISON, .u = {0}}; }
+static inline nvt_val nvt_none(void) { return (nvt_val){.kind = NVT_NONE, .u = {0}}; }
+static inline nvt_val nvt_int(int64_t i) { return (nvt_val){.kind = NVT_INT, .u = {.i = i}}; }
+static inline nvt_val nvt_float(double f) { return (nvt_val){.kind = NVT_FLOAT, .u = {.f = f}}; }
+static inline nvt_val nvt_bool(bool b) { return (nvt_val){.kind = NVT_BOOL, .u = {.b = b}}; }
+static inline nvt_val nvt_string(nv_str s) { return (nvt_val){.kind = NVT_STRING, .u = {.s = s}}; }
+static inline nvt_val nvt_dtype(nv_dtype d) { return (nvt_val){.kind = NVT_DTYPE, .u = {.d = d}}; }
+static inline nvt_val nvt_array(nv_value v) { return (nvt_val){.kind = NVT_ARRAY, .u = {.v = v}}; }
 static inline bool nvt_is_number(nvt_val v) { return v.kind >= NVT_INT && v.kind <= NVT_BOOL; }
 static inline bool nvt_is_seq(nvt_val v) { return v.kind == NVT_LIST || v.kind == NVT_TREE || v.kind == NVT_SLICE; }
 static inline bool nvt_is_poison(nvt_val v) { return v.kind == NVT_POISON || (nvt_is_seq(v) && v.u.seq->poison); }
@@ -95,6 +99,10 @@ typedef enum nvt_do {
   NVT_FOR,       /* p: stmt; what is iterated lies on the stack */
   NVT_FOR_NEXT,  /* p: stmt, i: next element; the list stays on the stack */
   NVT_FOR_END,   /* p: stmt: one iteration is over */
+  NVT_MAP,       /* p: stmt; the trees lie on the stack */
+  NVT_MAP_NEXT,  /* p: nvt_map, i: next leaf */
+  NVT_MAP_WHERE, /* p: nvt_map, i: leaf; its condition lies on the stack */
+  NVT_MAP_LEAF,  /* p: nvt_map, i: leaf, which is computed */
   NVT_CONTEXT,   /* ast, i: name: values from now on belong to an output */
   NVT_OUT,       /* ast, i: name: an output or a tree of outputs */
   NVT_OUT_LEAF,  /* ast, i: name: the value on the stack is an output of the entry */
@@ -125,6 +133,10 @@ typedef struct nvt_refusal {
   const char *what;
 } nvt_refusal;
 
+typedef struct nvt_cost { /* of a function's body, at the least */
+  int64_t nodes, calls;
+} nvt_cost;
+
 typedef struct nvt_arg nvt_arg;
 typedef struct nvt {
   nv_ctx *c;
@@ -144,6 +156,7 @@ typedef struct nvt {
   uint32_t stamp;       /* of the newest marking of slots */
   int64_t iterations, calls; /* so far */
   int64_t steps;        /* of work so far: work items, elements of lists and trees */
+  nvt_cost *costs;      /* a function: NULL until one is asked for; nodes -1: not known yet */
   nvt_arg *args; uint32_t args_cap; /* of the call that is being matched */
   nvt_refusal *refusals; uint32_t nrefusals, refusals_cap;
   bool failed;          /* an error was found */
@@ -271,7 +284,23 @@ const char *nvt_meant_attribute(const char *name); /* "axis" for "dim"; NULL */
 const char *nvt_meant_name(nvt *t, const char *name); /* "; write None" for "newaxis"; "" */
 const char *nvt_meant_field(nvt *t, nv_str field); /* of an array: "; write transpose(x)" for "T", or what it has */
 
+/* ---- trace_count.c ---- */
+/* What block b of fn, or (NULL) its body and outputs, comes to at the least. */
+nvt_cost nvt_least_cost(nvt *t, const nv_function *fn, const nv_stmt_block *b);
+/* Is there room for so many times this within 64 Mi nodes and calls? false: reported at pos, and the trace stops. */
+bool nvt_affords(nvt *t, nvt_cost cost, int64_t times, nv_pos pos);
+
+/* ---- trace_map.c ---- */
+typedef struct nvt_map nvt_map; /* a map statement at work */
+void nvt_start_map(nvt *t, const nv_stmt *s);
+void nvt_next_of_map(nvt *t, const nvt_map *m, uint32_t i);
+void nvt_where_of_map(nvt *t, const nvt_map *m, uint32_t i);
+void nvt_leaf_of_map(nvt *t, const nvt_map *m, uint32_t i);
+
 /* ---- trace_stmt.c ---- */
+nv_str nvt_path_name(nvt *t, nv_ast path); /* "p.layers[3].w" */
+/* Binds or rebinds what a path of names and indices without calls leads to. */
+void nvt_bind_path(nvt *t, nv_ast path, nvt_val v);
 void nvt_run(nvt *t, uint32_t mark); /* until the work above mark is done */
 void nvt_start_body(nvt *t); /* pushes the work of the top frame: its body and outputs */
 

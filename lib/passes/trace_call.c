@@ -221,8 +221,12 @@ static bool match(matcher *m, nv_type type, nvt_val *value, bool weak) {
     else if (node->kind == NV_TYPE_STATIC)
       good = !weak || match_static(m, &t->s->statics[node->static_], p.v);
     else if (node->kind == NV_TYPE_ENUM) {
-      nvt_refuse(t, m->pos, "enum nodes");
-      good = false;
+      const nv_field *f = NULL;
+      for (uint32_t i = 0; i < node->nfields && v.variant && !f; i++)
+        if (t->s->fields[node->first_field + i].name == v.variant) f = &t->s->fields[node->first_field + i];
+      good = f || mismatch(m, node, v);
+      NV_GROW(t->c, stack, cap, (size_t)n + 1);
+      if (f) stack[n++] = (pair){f->type, p.v, p.depth + 1};
     } else {
       const nv_field **fields = NULL;
       uint32_t count = 0;
@@ -374,6 +378,14 @@ static bool bind_statics(nvt *t, const nv_function *fn, const nvt_arg *given, nv
   return true;
 }
 
+static nvt_cost cost_of(nvt *t, uint32_t function) {
+  if (!t->costs || t->costs[function].nodes < 0) {
+    const nvt_cost cost = nvt_least_cost(t, &t->s->functions[function], NULL);
+    t->costs[function] = cost;
+  }
+  return t->costs[function];
+}
+
 void nvt_call(nvt *t, nv_ast ast, uint32_t function, const nvt_val *args) {
   const nv_ast_node *n = nvt_at(t, ast);
   const nv_function *fn = &t->s->functions[function];
@@ -390,9 +402,8 @@ void nvt_call(nvt *t, nv_ast ast, uint32_t function, const nvt_val *args) {
   if (!good) note_declared(t, fn, diags, fn->pos, "function", fn->name);
   for (uint32_t i = 0; i < count; i++) good = good && !nvt_is_poison(args[i]);
   t->nvals -= count;
-  if (good && ++t->calls > NVT_MAX_NODES) {
-    nvt_error(t, n->pos, "more than %lld calls", (long long)NVT_MAX_NODES);
-    t->stop = true;
+  if (good) t->calls++;
+  if (good && !nvt_affords(t, cost_of(t, function), 1, n->pos)) {
     good = false;
   } else if (good && t->nframes > NVT_MAX_CALLS) {
     nvt_error(t, n->pos, "calls are nested more than %d deep", NVT_MAX_CALLS);

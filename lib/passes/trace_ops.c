@@ -182,7 +182,7 @@ nvt_val nvt_constant(nvt *t, nv_dtype d, uint64_t bits, nv_pos pos, bool root) {
 nv_dtype nvt_alone_dtype(nvt_val v) {
   switch (v.kind) {
   case NVT_FLOAT: return NV_F32;
-  case NVT_IMAG: return NV_C64;
+  case NVT_COMPLEX: return NV_C64;
   case NVT_BOOL: return NV_BOOL;
   default: return nv_int_fits(NV_I32, v.u.i) ? NV_I32 : NV_I64;
   }
@@ -212,7 +212,7 @@ static bool group_dtype(nvt *t, const nvt_opcall *call, uint32_t from, nv_dtype 
     }
     alone = nv_promote(alone, nvt_alone_dtype(a->v));
     weak_float = weak_float || a->v.kind == NVT_FLOAT;
-    weak_imag = weak_imag || a->v.kind == NVT_IMAG;
+    weak_imag = weak_imag || a->v.kind == NVT_COMPLEX;
     weak_int = weak_int || a->v.kind == NVT_INT;
   }
   if (!arrays)

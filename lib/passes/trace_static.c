@@ -34,6 +34,13 @@ static bool signed_value(bool negative, uint64_t m, int64_t *v) {
   return true;
 }
 
+static nvt_val make_complex(nvt *t, double re, double im) {
+  double *z = NV_NEW_N(t->c, double, 2);
+  z[0] = re;
+  z[1] = im;
+  return (nvt_val){.kind = NVT_COMPLEX, .u = {.z = z}};
+}
+
 nvt_val nvt_literal(nvt *t, nv_ast a) {
   const nv_ast_node *n = nvt_at(t, a);
   const char *text = n->text == NV_NONE ? "" : nv_text(t->c, n->text);
@@ -51,11 +58,11 @@ nvt_val nvt_literal(nvt *t, nv_ast a) {
     if (isinf(v) && !strchr(text, 'i')) nvt_warn(t, n->pos, "%s becomes infinite", text);
     return nvt_float(v);
   }
-  case NV_AST_IMAG: return (nvt_val){NVT_IMAG, {.f = strtod(text, NULL)}};
+  case NV_AST_IMAG: return make_complex(t, 0, strtod(text, NULL));
   case NV_AST_STRING: return nvt_string(n->text);
   case NV_AST_BOOL: return nvt_bool(n->op != 0);
   case NV_AST_DTYPE: return nvt_dtype((nv_dtype)n->op);
-  case NV_AST_ELLIPSIS: return (nvt_val){NVT_ELLIPSIS, {0}};
+  case NV_AST_ELLIPSIS: return (nvt_val){.kind = NVT_ELLIPSIS, .u = {0}};
   default: return nvt_none();
   }
 }
@@ -72,8 +79,8 @@ bool nvt_truth(nvt_val v) {
   switch (v.kind) {
   case NVT_BOOL: return v.u.b;
   case NVT_INT: return v.u.i != 0;
-  case NVT_FLOAT:
-  case NVT_IMAG: return v.u.f != 0;
+  case NVT_FLOAT: return v.u.f != 0;
+  case NVT_COMPLEX: return v.u.z[0] != 0 || v.u.z[1] != 0;
   case NVT_NONE: return false;
   default: return true;
   }
@@ -172,12 +179,51 @@ static nvt_val no_form(nvt *t, nv_operator op, nvt_val a, nvt_val b, nv_pos pos)
   return nvt_poison();
 }
 
+/* (a + bj) / (c + dj), scaled by the larger of c and d so that neither square overflows (Smith, Algorithm 116, CACM
+ * 5, 1962). */
+static void divide_complex(const double *x, const double *y, double *r) {
+  const bool big = fabs(y[0]) >= fabs(y[1]);
+  const double q = big ? y[1] / y[0] : y[0] / y[1], d = big ? y[0] + y[1] * q : y[0] * q + y[1];
+  r[0] = (big ? x[0] + x[1] * q : x[0] * q + x[1]) / d;
+  r[1] = (big ? x[1] - x[0] * q : x[1] * q - x[0]) / d;
+}
+
+static nvt_val of_complex(nvt *t, nv_operator op, nvt_val a, nvt_val b, nv_pos pos) {
+  const double x[2] = {a.kind == NVT_COMPLEX ? a.u.z[0] : as_double(a), a.kind == NVT_COMPLEX ? a.u.z[1] : 0};
+  const double y[2] = {b.kind == NVT_COMPLEX ? b.u.z[0] : as_double(b), b.kind == NVT_COMPLEX ? b.u.z[1] : 0};
+  double r[2] = {1, 0}, p[2] = {x[0], x[1]};
+  switch (op) {
+  case NV_OPR_ADD: return make_complex(t, x[0] + y[0], x[1] + y[1]);
+  case NV_OPR_SUB: return make_complex(t, x[0] - y[0], x[1] - y[1]);
+  case NV_OPR_MUL: return make_complex(t, x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]);
+  case NV_OPR_DIV:
+    if (y[0] == 0 && y[1] == 0) return by_zero(t, a, op, pos);
+    divide_complex(x, y, r);
+    return make_complex(t, r[0], r[1]);
+  case NV_OPR_POW: {
+    if (b.kind != NVT_INT) break;
+    if (b.u.i < 0 && x[0] == 0 && x[1] == 0) return by_zero(t, nvt_int(1), NV_OPR_DIV, pos);
+    for (uint64_t n = b.u.i < 0 ? 0 - (uint64_t)b.u.i : (uint64_t)b.u.i; n; n >>= 1) {
+      const double re = r[0] * p[0] - r[1] * p[1], im = r[0] * p[1] + r[1] * p[0];
+      if (n & 1) r[0] = re, r[1] = im;
+      const double square = p[0] * p[0] - p[1] * p[1];
+      p[1] = 2 * (p[0] * p[1]);
+      p[0] = square;
+    }
+    const double one[2] = {1, 0};
+    double inverse[2] = {r[0], r[1]};
+    if (b.u.i < 0) divide_complex(one, r, inverse);
+    return make_complex(t, inverse[0], inverse[1]);
+  }
+  default: break;
+  }
+  return no_form(t, op, a, b, pos);
+}
+
 nvt_val nvt_static_binary(nvt *t, nv_operator op, nvt_val a, nvt_val b, nv_pos pos) {
   if (nvt_is_poison(a) || nvt_is_poison(b)) return nvt_poison();
-  if (nvt_is_number(a) && nvt_is_number(b) && (a.kind == NVT_IMAG || b.kind == NVT_IMAG)) {
-    nvt_refuse(t, pos, "arithmetic on complex statics");
-    return nvt_poison();
-  }
+  if (nvt_is_number(a) && nvt_is_number(b) && (a.kind == NVT_COMPLEX || b.kind == NVT_COMPLEX))
+    return of_complex(t, op, a, b, pos);
   if (!real_number(a) || !real_number(b) || op == NV_OPR_MATMUL) return no_form(t, op, a, b, pos);
   if (op == NV_OPR_POW) return power(t, a, b, pos);
   if (a.kind == NVT_BOOL && b.kind == NVT_BOOL) {
@@ -210,8 +256,8 @@ nvt_val nvt_static_unary(nvt *t, nv_operator op, nvt_val a, nv_pos pos) {
   if (op == NV_OPR_NOT && !nvt_is_seq(a)) return nvt_bool(!nvt_truth(a));
   if (nvt_is_number(a)) {
     if (op == NV_OPR_POS) return a.kind == NVT_BOOL ? nvt_int(a.u.b) : a;
-    if (op == NV_OPR_NEG && (a.kind == NVT_FLOAT || a.kind == NVT_IMAG))
-      return (nvt_val){a.kind, {.f = -a.u.f}};
+    if (op == NV_OPR_NEG && a.kind == NVT_FLOAT) return nvt_float(-a.u.f);
+    if (op == NV_OPR_NEG && a.kind == NVT_COMPLEX) return make_complex(t, -a.u.z[0], -a.u.z[1]);
     if (op == NV_OPR_NEG) return nvt_static_binary(t, NV_OPR_SUB, nvt_int(0), a, pos);
     if (op == NV_OPR_INVERT && a.kind == NVT_BOOL) return nvt_bool(!a.u.b);
     if (op == NV_OPR_INVERT && a.kind == NVT_INT) return nvt_int(-1 - a.u.i);
@@ -245,6 +291,7 @@ static int equal(nvt_val a, nvt_val b) {
   if (real_number(a) && real_number(b)) return order(a, b) == 0;
   if (a.kind == NVT_NONE || b.kind == NVT_NONE) return a.kind == b.kind;
   if (a.kind != b.kind) return -1;
+  if (a.kind == NVT_COMPLEX) return a.u.z[0] == b.u.z[0] && a.u.z[1] == b.u.z[1];
   if (a.kind == NVT_STRING) return a.u.s == b.u.s;
   if (a.kind == NVT_DTYPE) return a.u.d == b.u.d;
   return -1;
@@ -375,8 +422,14 @@ nvt_val nvt_static_call(nvt *t, nv_ast ast, const nvt_val *args) {
     nvt_error(t, pos, "len takes a list or an array with axes, not %s", nvt_show(t, a));
     return nvt_poison();
   }
-  if (f == F_VARIANT || f == F_TRAINABLE) {
-    nvt_refuse(t, pos, "%s", function_names[f]);
+  if (f == F_VARIANT) {
+    if (a.variant) return nvt_string(a.variant);
+    nvt_error(t, pos, "variant takes an enum node, not %s", nvt_show(t, a));
+    return nvt_poison();
+  }
+  if (f == F_TRAINABLE) {
+    if (a.kind == NVT_ARRAY || nvt_is_number(a)) return nvt_bool(!a.frozen);
+    nvt_error(t, pos, "trainable takes a leaf, not %s", nvt_show(t, a));
     return nvt_poison();
   }
   if (f == F_RANGE) return range(t, args, n, pos);
@@ -421,8 +474,8 @@ bool nvt_weak_bits(nvt *t, nvt_val v, nv_dtype d, nv_pos pos, uint64_t *bits) {
   else if (v.kind == NVT_FLOAT) {
     *bits = nv_double_to_bits(d, v.u.f);
     if (!isinf(v.u.f)) warn_infinite(t, v, d, *bits, pos);
-  } else if (v.kind == NVT_IMAG) {
-    *bits = nv_double_to_bits(NV_F32, v.u.f) << 32;
+  } else if (v.kind == NVT_COMPLEX) {
+    *bits = nv_double_to_bits(NV_F32, v.u.z[1]) << 32 | nv_double_to_bits(NV_F32, v.u.z[0]);
   } else if (nv_is(d, NV_BITS_INT) && !nv_int_fits(d, as_int(v))) {
     nvt_error(t, pos, "%s is out of range for %s", nvt_show_number(t, v), nv_dtype_name[d]);
     return false;
@@ -464,7 +517,7 @@ bool nvt_strong_bits(nvt *t, nv_dtype d, nv_ast_kind kind, const char *text, nvt
     nvt_error(t, pos, "%s(...) takes a number, not %s", nv_dtype_name[d], nvt_show(t, v));
     return false;
   }
-  if (v.kind == NVT_IMAG && d != NV_C64 && d != NV_BOOL) {
+  if (v.kind == NVT_COMPLEX && d != NV_C64 && d != NV_BOOL) {
     nvt_error(t, pos, "%s has no imaginary part", nv_dtype_name[d]);
     return false;
   }

@@ -97,11 +97,31 @@ static void rebind_path(nvt *t, nv_ast a, nvt_val v, const nvt_val *indices, uin
     const nvt_seq *s = parts[k].u.seq;
     nvt_val *at = NV_NEW_N(t->c, nvt_val, (size_t)s->n + 1);
     memcpy(at, s->at, s->n * sizeof *at);
+    if (v.kind == NVT_ARRAY || nvt_is_number(v)) { /* the form stays */
+      v.frozen = at[places[k]].frozen;
+      v.fixed = at[places[k]].fixed;
+    }
     at[places[k]] = v;
     v = nvt_seq_make(t, parts[k].kind, at, s->names, s->n);
+    v.variant = parts[k].variant;
   }
   nvt_rebind(t, root->text, v, root->pos);
 }
+
+void nvt_bind_path(nvt *t, nv_ast path, nvt_val v) {
+  nv_ast indices[NVT_MAX_NEST];
+  nvt_val values[NVT_MAX_NEST];
+  const nv_ast_node *n = nvt_at(t, path);
+  if (n->kind == NV_AST_NAME) {
+    nvt_rebind(t, n->text, v, n->pos);
+    return;
+  }
+  const uint32_t k = target_indices(t, path, indices);
+  for (uint32_t i = 0; i < k; i++) values[i] = nvt_eval_now(t, indices[i]);
+  rebind_path(t, path, v, values, k);
+}
+
+nv_str nvt_path_name(nvt *t, nv_ast path) { return target_name(t, path); }
 
 static void bind_target(nvt *t, nv_ast a, nvt_val v) {
   const nv_ast_node *n = nvt_at(t, a);
@@ -230,6 +250,7 @@ static void start_for(nvt *t, const nv_stmt *s) {
     t->stop = true;
     good = false;
   }
+  if (good && s->then_ && !nvt_affords(t, nvt_least_cost(t, nvt_top(t)->fn, s->then_), v.u.seq->n, pos)) good = false;
   if (!good) {
     for (uint32_t i = 0; i < s->ncarry; i++) nvt_rebind(t, s->carry[i], nvt_poison(), s->pos);
     return;
@@ -298,11 +319,15 @@ static void next_in_block(nvt *t, const nv_stmt_block *b, uint32_t i) {
     context(t, s->name, NV_NONE);
     nvt_do_work(t, NVT_FOR, NV_NONE, 0, s);
     break;
-  case NV_STMT_MAP:
-    nvt_refuse(t, s->pos, "map");
-    for (nv_ast y = s->yields; y != NV_NONE; y = nvt_at(t, y)->next)
-      nvt_rebind(t, yield_name(t, y), nvt_poison(), nvt_at(t, y)->pos);
+  case NV_STMT_MAP: {
+    context(t, nv_intern_z(t->c, "map"), NV_NONE);
+    nvt_do_work(t, NVT_MAP, NV_NONE, 0, s);
+    const uint32_t from = t->nwork;
+    for (nv_ast a = s->bindings; a != NV_NONE; a = nvt_at(t, a)->next)
+      nvt_do_work(t, NVT_EVAL, nvt_at(t, a)->first, 0, NULL);
+    nvt_reverse_work(t, from);
     return;
+  }
   }
   nvt_do_work(t, NVT_EVAL, s->expr, 0, NULL);
 }
@@ -385,8 +410,11 @@ static void output_leaf(nvt *t, nv_ast a, nv_str name) {
   uint32_t n = 0, cap = 0;
   NV_GROW(t->c, stack, cap, 8);
   stack[n++] = (part){nvt_pop(t), name};
+  const uint32_t before = t->g->noutputs;
+  bool whole = true; /* nothing was wrong */
   while (n) {
     part p = stack[--n];
+    if (p.v.fixed && p.name != name) continue; /* part of the tree's form */
     if (p.v.kind == NVT_LIST || p.v.kind == NVT_TREE) {
       const nvt_seq *s = p.v.u.seq;
       NV_GROW(t->c, stack, cap, (size_t)n + s->n);
@@ -397,10 +425,10 @@ static void output_leaf(nvt *t, nv_ast a, nv_str name) {
                                                               nv_text(t->c, s->names[i])));
         stack[n++] = (part){s->at[i], path};
       }
-      if (!s->n) nvt_error(t, pos, "output '%s' is empty", nv_text(t->c, p.name));
       continue;
     }
     if (nvt_is_number(p.v)) p.v = nvt_alone(t, p.v, pos);
+    whole = whole && p.v.kind == NVT_ARRAY;
     if (p.v.kind == NVT_POISON) continue;
     if (p.v.kind != NVT_ARRAY) {
       nvt_error(t, pos, "an output is an array or a tree of arrays, not %s", nvt_show(t, p.v));
@@ -413,6 +441,7 @@ static void output_leaf(nvt *t, nv_ast a, nv_str name) {
     }
     nv_graph_output(t->g, p.v.u.v, p.name, pos);
   }
+  if (whole && t->g->noutputs == before) nvt_error(t, pos, "output '%s' is empty", nv_text(t->c, name));
   nv_drop(t->c, stack);
 }
 
@@ -444,6 +473,10 @@ static void step(nvt *t) {
   case NVT_FOR: start_for(t, w.p); break;
   case NVT_FOR_NEXT: next_of_for(t, w.p, w.i); break;
   case NVT_FOR_END: end_of_for(t, w.p); break;
+  case NVT_MAP: nvt_start_map(t, w.p); break;
+  case NVT_MAP_NEXT: nvt_next_of_map(t, w.p, w.i); break;
+  case NVT_MAP_WHERE: nvt_where_of_map(t, w.p, w.i); break;
+  case NVT_MAP_LEAF: nvt_leaf_of_map(t, w.p, w.i); break;
   case NVT_CONTEXT: context(t, w.i, w.ast); break;
   case NVT_OUT: output(t, w.ast, w.i); break;
   case NVT_OUT_LEAF: output_leaf(t, w.ast, w.i); break;

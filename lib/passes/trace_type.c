@@ -267,9 +267,10 @@ static bool settle(nvt *t, const nv_type_node *declared, nv_dtype dtype, const n
   return true;
 }
 
-static nvt_val entry_leaf(nvt *t, const nv_type_node *n, nv_str path, nv_pos pos, lacking *l) {
+/* variant: the signature's value at this path is the name of a variant, whose value the leaf is. */
+static nvt_val entry_leaf(nvt *t, const nv_type_node *n, nv_str path, nv_pos pos, bool variant, lacking *l) {
   const char *text = nv_text(t->c, path);
-  const nv_binding *b = given(t, path);
+  const nv_binding *b = variant ? NULL : given(t, path);
   const nv_type_node *declared = n;
   if (b && b->type != NV_NONE) {
     const nv_type type = nvt_named_type(t, b->type);
@@ -278,7 +279,7 @@ static nvt_val entry_leaf(nvt *t, const nv_type_node *n, nv_str path, nv_pos pos
   } else if (b) {
     nvt_error(t, b->value_pos, "input '%s' takes a type", text);
   }
-  if (n->strides_any || declared->strides_any) nvt_refuse(t, n->pos, "strides");
+  if (n->strides_any || declared->strides_any || n->strides || declared->strides) nvt_refuse(t, n->pos, "strides");
   const int dtype = entry_dtype(t, n, text, l);
   nv_dim dims[NV_MAX_RANK];
   bool known = dtype >= 0;
@@ -302,7 +303,9 @@ static nvt_val entry_leaf(nvt *t, const nv_type_node *n, nv_str path, nv_pos pos
     t->stop = true;
     return nvt_poison();
   }
-  return nvt_array(nv_graph_input(t->g, path, (nv_dtype)dtype, shape, pos));
+  nvt_val v = nvt_array(nv_graph_input(t->g, path, (nv_dtype)dtype, shape, pos));
+  v.frozen = !(n != declared && n->says_trainable ? n : declared)->trainable;
+  return v;
 }
 
 static nvt_val static_leaf(nvt *t, const nv_static *d, nv_str path, nv_pos pos) {
@@ -325,7 +328,40 @@ typedef struct level { /* one open tree or list */
   const nv_field **fields;
   nv_type of;
   uint32_t count, next, path, vals;
+  nv_str variant;
 } level;
+
+/* The variant of an enum node: the signature's, or the default. NULL: none, or wrong. */
+static const nv_field *entry_variant(nvt *t, const nv_type_node *n, nv_str path, lacking *l) {
+  const nv_binding *b = given(t, path);
+  const char *text = nv_text(t->c, path);
+  nv_str want = n->default_variant;
+  if (b) {
+    const nv_type_node *type = b->type == NV_NONE ? NULL : &t->s->types[b->type];
+    const nv_ast_node *v = b->value == NV_NONE ? NULL : nvt_at(t, b->value);
+    want = v && v->kind == NV_AST_STRING           ? v->text
+           : v && v->kind == NV_AST_DTYPE          ? nv_intern_z(t->c, nv_dtype_name[v->op])
+           : type && type->kind == NV_TYPE_NAMED   ? type->name
+                                                   : NV_NONE;
+    if (want == NV_NONE) {
+      nvt_error(t, b->value_pos, "'%s' takes the name of a variant", text);
+      return NULL;
+    }
+  }
+  if (want == NV_NONE) {
+    lack(&l->unresolved, nv_format(t->c, "the variant of %s", text));
+    return NULL;
+  }
+  const char **known = NV_NEW_N(t->c, const char *, (size_t)n->nfields + 1);
+  for (uint32_t i = 0; i < n->nfields; i++) {
+    const nv_field *f = &t->s->fields[n->first_field + i];
+    if (f->name == want) return f;
+    known[i] = nv_text(t->c, f->name);
+  }
+  nvt_error(t, b->value_pos, "'%s' has no variant '%s'%s", text, nv_text(t->c, want),
+            nvt_suggest(t, want, false, known, n->nfields));
+  return NULL;
+}
 
 /* The value of an input of this type: inputs of the graph for its leaves, in order of their paths. */
 static nvt_val entry_input(nvt *t, const nv_param *p, lacking *l) {
@@ -337,6 +373,7 @@ static nvt_val entry_input(nvt *t, const nv_param *p, lacking *l) {
   const uint32_t base = t->nvals;
   nv_type type = p->type;
   nv_pos pos = p->pos;
+  nv_str variant = 0; /* of the enum node that is being read */
   for (;;) {
     nvt_count(t, 256); /* a tree's parts need no node: memory, too */
     const nv_type found = t->stop ? NV_NONE : nvt_named_type(t, type);
@@ -345,11 +382,18 @@ static nvt_val entry_input(nvt *t, const nv_param *p, lacking *l) {
     if (!n) {
       nvt_push(t, nvt_poison());
     } else if (n->kind == NV_TYPE_ARRAY) {
-      nvt_push(t, entry_leaf(t, n, name, pos, l));
+      nvt_push(t, entry_leaf(t, n, name, pos, variant != 0, l));
     } else if (n->kind == NV_TYPE_STATIC) {
-      nvt_push(t, static_leaf(t, &t->s->statics[n->static_], name, t->signature->pos));
+      nvt_push(t, static_leaf(t, &t->s->statics[n->static_], variant ? 0 : name, t->signature->pos));
+      t->vals[t->nvals - 1].fixed = true;
     } else if (n->kind == NV_TYPE_ENUM) {
-      nvt_refuse(t, n->pos, "enum nodes");
+      const nv_field *f = variant ? NULL : entry_variant(t, n, name, l);
+      if (variant) nvt_error(t, n->pos, "an enum node as the variant of an enum node");
+      if (f) {
+        variant = f->name;
+        type = f->type;
+        continue;
+      }
       nvt_push(t, nvt_poison());
     } else if (depth == NVT_MAX_NEST) {
       nvt_error(t, n->pos, "types nest more than %d deep", NVT_MAX_NEST);
@@ -357,7 +401,8 @@ static nvt_val entry_input(nvt *t, const nv_param *p, lacking *l) {
       nvt_push(t, nvt_poison());
     } else {
       level *v = &levels[depth++];
-      *v = (level){.n = n, .of = n->of, .path = path.n, .vals = t->nvals};
+      *v = (level){.n = n, .of = n->of, .path = path.n, .vals = t->nvals, .variant = variant};
+      variant = 0;
       if (n->kind == NV_TYPE_TREE)
         v->count = nvt_sorted_fields(t, n, &v->fields);
       else {
@@ -367,13 +412,16 @@ static nvt_val entry_input(nvt *t, const nv_param *p, lacking *l) {
         v->count = k < 0 || k > NVT_MAX_PORTS ? 0 : (uint32_t)k;
       }
     }
+    if (variant) t->vals[t->nvals - 1].variant = variant; /* a leaf */
+    variant = 0;
     /* on to the next leaf, closing what is complete */
     while (depth && levels[depth - 1].next == levels[depth - 1].count) {
       const level *v = &levels[--depth];
       const bool tree = v->n->kind == NV_TYPE_TREE && v->count && v->fields[0]->name != NV_NONE;
       nv_str *names = NV_NEW_N(t->c, nv_str, (size_t)v->count + 1);
       for (uint32_t i = 0; tree && i < v->count; i++) names[i] = v->fields[i]->name;
-      const nvt_val made = nvt_seq_make(t, tree ? NVT_TREE : NVT_LIST, t->vals + v->vals, names, v->count);
+      nvt_val made = nvt_seq_make(t, tree ? NVT_TREE : NVT_LIST, t->vals + v->vals, names, v->count);
+      made.variant = v->variant;
       t->nvals = v->vals;
       nvt_push(t, made);
     }

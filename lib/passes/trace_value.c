@@ -1,6 +1,8 @@
 /* trace_value.c - tracing: errors, names in scope, values and how messages show them. */
 #include "trace.h"
 
+#include <math.h>
+
 enum { MOST_WARNINGS = 1000 }; /* diagnostics a run, before warnings are left out */
 enum { MOST_CALLS = 8 };       /* shown with an error inside functions */
 
@@ -198,7 +200,7 @@ nvt_val nvt_seq_make(nvt *t, nvt_kind kind, const nvt_val *at, const nv_str *nam
     s->static_ = s->static_ && nvt_is_static(s->at[i]);
     s->poison = s->poison || nvt_is_poison(s->at[i]);
   }
-  return (nvt_val){kind, {.seq = s}};
+  return (nvt_val){.kind = kind, .u = {.seq = s}};
 }
 
 uint32_t nvt_field(nvt *t, const nvt_seq *s, nv_str name) {
@@ -232,8 +234,14 @@ const char *nvt_show_number(nvt *t, nvt_val v) {
   if (v.kind == NVT_BOOL) return v.u.b ? "true" : "false";
   nv_buf b;
   nv_buf_init(&b, t->c);
-  nv_put_double(&b, v.u.f);
-  if (v.kind == NVT_IMAG) nv_putc(&b, 'j');
+  if (v.kind == NVT_COMPLEX) {
+    if (v.u.z[0] != 0) nv_put_double(&b, v.u.z[0]);
+    if (v.u.z[0] != 0 && !signbit(v.u.z[1])) nv_putc(&b, '+');
+    nv_put_double(&b, v.u.z[1]);
+    nv_putc(&b, 'j');
+  } else {
+    nv_put_double(&b, v.u.f);
+  }
   return nv_buf_text(&b);
 }
 
@@ -242,7 +250,7 @@ const char *nvt_show(nvt *t, nvt_val v) {
   case NVT_POISON: return "an error";
   case NVT_INT:
   case NVT_FLOAT:
-  case NVT_IMAG:
+  case NVT_COMPLEX:
   case NVT_BOOL: return nv_format(t->c, "the static %s", nvt_show_number(t, v));
   case NVT_STRING: return nv_format(t->c, "the string '%s'", nv_text(t->c, v.u.s));
   case NVT_DTYPE: return nv_format(t->c, "the dtype %s", nv_dtype_name[v.u.d]);

@@ -122,6 +122,7 @@ typedef struct nv_type_node {
   bool any_rank;             /* [...] alone is dims = one ELLIPSIS; rank: N is N open dims */
   uint32_t first_dim, ndims; /* in nv_spec.type_dims */
   bool trainable;            /* default true */
+  bool says_trainable;       /* it is written */
   bool strides_any;
   int64_t *strides; /* elements, ndims of them; NULL: dense (or any) */
   /* NAMED */

@@ -328,6 +328,7 @@ static nv_type read_leaf(nv_reader *r, uint32_t node) {
   if (v[2] != NV_NONE && t != NV_NONE && r->c->errors == before) read_strides(r, v[2], t);
   if (t == NV_NONE || r->c->errors != before) return NV_NONE;
   r->s->types[t].trainable = trainable;
+  r->s->types[t].says_trainable = v[1] != NV_NONE;
   return t;
 }
 
