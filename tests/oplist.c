@@ -22,7 +22,8 @@ int main(void) {
   static const char *const rules[] = {"same",    "float",  "promote", "promote_float", "compare",
                                       "logical", "select", "attr",    "sum",           "mean",
                                       "real", "shift"};
-  static const char *const kinds[] = {"end", "axis", "axes", "perm", "shape", "bool", "int", "dtype", "slice"};
+  static const char *const kinds[] = {"end",  "axis", "axes",   "perm",  "shape",
+                                      "bool", "int",  "number", "dtype", "slice"};
   puts("[");
   bool first = true;
   for (int k = 0; k < NV_NOPS; k++) {

@@ -252,7 +252,8 @@ static void put_op(nv_buf *b, nv_op op, const nv_dtype *dtypes, const char *cons
   if (!text)
     nv_raise(b->c, NUVECC_SPEC, "not supported yet: %s of %s in a kernel", nv_ops[op].name, nv_dtype_name[d]);
   /* moves keep the 16-bit type, everything else is float32's text between conversions */
-  const bool moves = nv_ops[op].dtype == NV_DT_SELECT || !strcmp(text, "$0");
+  const bool moves = nv_ops[op].dtype == NV_DT_SELECT || nv_ops[op].dtype == NV_DT_ATTR || !strcmp(text, "$0");
+  if (moves && result == NV_BOOL && d != NV_BOOL) text = "$0 != 0"; /* bits as bool: as_type doesn't know it */
   const bool rounds = is_short_float(result) && !moves;
   if (rounds) nv_printf(b, "%s(", nv_msl_type(result));
   for (const char *p = text; *p; p++) {

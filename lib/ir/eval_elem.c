@@ -286,6 +286,11 @@ void nv_eval_elem(nv_op op, const nv_dtype *dtypes, nv_dtype result, const void 
     nv_eval_convert(d, result, in[0], out, n);
     return;
   }
+  if (nv_ops[op].dtype == NV_DT_ATTR) { /* the same bits; a bool is 0 or 1 */
+    memcpy(out, in[0], n * nv_dtype_size[d]);
+    for (size_t i = 0; i < n && result == NV_BOOL; i++) ((uint8_t *)out)[i] = ((uint8_t *)out)[i] != 0;
+    return;
+  }
   if (nv_ops[op].dtype == NV_DT_SELECT) {
     select_bits(in[0], in[1], in[2], out, n, nv_dtype_size[result]);
     return;

@@ -61,6 +61,7 @@ typedef enum nv_attr_kind {
   NV_AT_SHAPE, /* list of sizes; reshape takes one -1 */
   NV_AT_BOOL,
   NV_AT_INT,
+  NV_AT_NUMBER, /* a static number, or None; trace expands by it, the graph doesn't have it */
   NV_AT_DTYPE,
   NV_AT_SLICE  /* None, or a list of ints and Nones, one a leading axis; slice has three of them */
 } nv_attr_kind;

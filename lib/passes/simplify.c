@@ -279,7 +279,7 @@ static bool rewrite(walk *w, form *f, nv_value *v) {
   switch (nv_ops[f->op].cls) {
   case NV_VIEW: return rewrite_view(w, f, v);
   case NV_ELEM:
-    if (f->op == NV_OP_stop_gradient || (f->op == NV_OP_astype && f->dtype == nv_dtype_of(g, x))) {
+    if (f->op == NV_OP_stop_gradient || (nv_ops[f->op].dtype == NV_DT_ATTR && f->dtype == nv_dtype_of(g, x))) {
       *v = x;
       return true;
     }

@@ -379,6 +379,7 @@ bool nvt_read_attrs(nvt *t, const nvt_opcall *call, nv_shape shape, nvt_attrs *o
     case NV_AT_DTYPE:
       if (!dtype_of(t, call, k, &a, &v[count++])) return false;
       break;
+    case NV_AT_NUMBER:
     case NV_AT_END: break;
     }
   }

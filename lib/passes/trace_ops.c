@@ -3,21 +3,7 @@
 #include "trace.h"
 
 /* Ops of nuvec-ops(5) and nuvec-spec(5) that have no row yet: known names, so no suggestion. */
-static const char *const future_ops[] = {"power",
-                                         "floor_divide",
-                                         "remainder",
-                                         "divmod",
-                                         "left_shift",
-                                         "right_shift",
-                                         "erfinv",
-                                         "round",
-                                         "conjugate",
-                                         "real",
-                                         "imag",
-                                         "view",
-                                         "depends",
-                                         "nan_to_num",
-                                         "var",
+static const char *const future_ops[] = {                                         "var",
                                          "std",
                                          "argmax",
                                          "argmin",
@@ -348,24 +334,6 @@ static bool check_operands(nvt *t, nvt_opcall *call, bool *poison) {
   return true;
 }
 
-/* clip: minimum(maximum(x, min), max), with the bounds that are given. */
-static nvt_val clip(nvt *t, const nvt_opcall *call) {
-  nvt_val v = call->in[0].v;
-  if (!call->in[1].given && !call->in[2].given) {
-    nvt_error(t, call->pos, "clip needs min or max");
-    return nvt_poison();
-  }
-  for (uint32_t k = 1; k <= 2; k++) {
-    if (!call->in[k].given) continue;
-    nvt_opcall step = {.op = k == 1 ? NV_OP_maximum : NV_OP_minimum, .pos = call->pos, .n = 2};
-    step.root = call->root && (k == 2 || !call->in[2].given);
-    step.in[0] = (nvt_arg){v, call->in[0].ast, call->in[0].pos, true};
-    step.in[1] = call->in[k];
-    v = nvt_apply_op(t, &step);
-  }
-  return v;
-}
-
 static bool reduces_nothing(nvt *t, nv_shape in, nv_attr attr) {
   const int64_t *v = nv_attr_list(t->c, attr);
   for (uint32_t i = 1; i < nv_attr_count(t->c, attr); i++) {
@@ -379,7 +347,8 @@ nvt_val nvt_apply_op(nvt *t, nvt_opcall *call) {
   const nv_op_info *row = &nv_ops[call->op];
   bool poison;
   if (!check_operands(t, call, &poison)) return nvt_poison();
-  if (call->op == NV_OP_clip) return clip(t, call);
+  nvt_val expanded;
+  if (nvt_expand(t, call, &expanded)) return expanded;
   nv_dtype want[NV_MAX_OPERANDS];
   if (!operand_dtypes(t, call, want)) return nvt_poison();
 

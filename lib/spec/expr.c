@@ -436,6 +436,14 @@ static state field_name(machine *m, frame *f) {
   return OPERAND;
 }
 
+/* Is the word in front an argument's name? Ops have attributes that are called as reserved words are. */
+static bool names_argument(const nv_parser *p, const frame *f) {
+  if (!f || f->kind != CALL || f->keyword != NV_NONE || p->start != f->item) return false;
+  size_t at = p->at;
+  while (at < p->to && (p->text[at] == ' ' || p->text[at] == '\n' || p->text[at] == '\t')) at++;
+  return at < p->to && p->text[at] == '=' && (at + 1 == p->to || p->text[at + 1] != '=');
+}
+
 static state operand(machine *m) {
   nv_parser *p = m->p;
   frame *f = top(m);
@@ -447,7 +455,7 @@ static state operand(machine *m) {
   case NV_T_FLOAT:
   case NV_T_IMAG:
   case NV_T_INF:
-  case NV_T_NAN: return number(m, false, start);
+  case NV_T_NAN: return names_argument(p, f) ? name(m) : number(m, false, start);
   case NV_T_STRING: m->x = leaf(m, NV_AST_STRING, 0, start, nv_token_string(p)); break;
   case NV_T_TRUE:
   case NV_T_FALSE: m->x = leaf(m, NV_AST_BOOL, p->tok == NV_T_TRUE, start, NV_NONE); break;

@@ -130,7 +130,8 @@ static nv_ast operand_leaf(nv_reader *r, uint32_t node, const void *arg) {
 /* Does an attribute of this kind hold a value that a text is an expression for? */
 static bool takes_expression(const nv_attr_info *a) {
   return a && (a->kind == NV_AT_AXIS || a->kind == NV_AT_AXES || a->kind == NV_AT_PERM || a->kind == NV_AT_SHAPE ||
-               a->kind == NV_AT_BOOL || a->kind == NV_AT_INT || a->kind == NV_AT_SLICE);
+               a->kind == NV_AT_BOOL || a->kind == NV_AT_INT || a->kind == NV_AT_NUMBER ||
+               a->kind == NV_AT_SLICE);
 }
 
 /* arg: the nv_attr_info, or NULL where it isn't known. A dtype's name is a dtype. */
@@ -237,7 +238,7 @@ static bool read_plain(nv_reader *r, uint32_t node, nv_stmt *st) {
       bool known = nv_is_tool_key(r, key);
       value = nv_next_at(r, key);
       for (uint32_t k = 0; k < K_PLAIN; k++) known = known || v[k] == value;
-      if (known || !nv_check_name(r, key, "attribute")) continue;
+      if (known || (!nv_text_is(r, key, "nan") && !nv_check_name(r, key, "attribute"))) continue;
       nv_ast x = nv_read_nested(r, value, false, attribute_leaf, find_attribute(op, nv_text_at(r, key)));
       if (x != NV_NONE) nv_ast_append(s, call, &last, keyword_at(r, key, x));
     }

@@ -4,6 +4,8 @@ import random
 
 MAX_ELEMENTS = 3000
 INTS = ('uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int16', 'int32', 'int64')
+SIZE = {'bool': 1, 'uint8': 1, 'uint16': 2, 'uint32': 4, 'uint64': 8, 'int8': 1, 'int16': 2, 'int32': 4, 'int64': 8,
+        'float16': 2, 'bfloat16': 2, 'float32': 4, 'complex64': 8}
 FLOATS = ('float16', 'bfloat16', 'float32')
 
 
@@ -116,6 +118,20 @@ class Graph:
             return True
         if cls == 'view':
             return self.add_view(op['name'], v)
+        if op['name'] == 'divmod':
+            other = self.operand(dtype, shape)
+            both = self.fits(shape, other[2])
+            if both is None or elements(both) > 4 * MAX_ELEMENTS:
+                return False
+            self.node('floor_divide(%s, %s)' % (name, other[0]), dtype, both, ('divmod', dtype))
+            self.nodes[-1] = 'v%d, w%d = divmod(%s, %s)' % (len(self.nodes) - 1, len(self.nodes) - 1, name, other[0])
+            self.values.append(('w%d' % (len(self.nodes) - 1), dtype, both))
+            return True
+        if op['name'] in ('nan_to_num', 'depends'):
+            more = ', ' + r.choice(self.values)[0] if op['name'] == 'depends' else \
+                r.choice(('', ', nan=1', ', posinf=2, neginf=-3'))
+            self.node('%s(%s%s)' % (op['name'], name, more), dtype, shape, (op['name'], dtype))
+            return True
         if op['name'] == 'clip':
             low, high = self.literal(dtype), self.literal(dtype)
             self.node('clip(%s, %s, %s)' % (name, low, high), dtype, shape, ('clip', dtype))
@@ -125,9 +141,14 @@ class Graph:
     def add_elem(self, op, dtype):
         r, rule = self.rng, op['dtype']
         params = op['params'].split()
-        if any(a['kind'] not in ('dtype', 'int') for a in op['attrs']) or op['results'] != 1:
+        if any(a['kind'] not in ('dtype', 'int', 'number') for a in op['attrs']) or op['results'] != 1:
             return False
-        first = self.operand('bool' if rule == 'select' else dtype)
+        if op['name'] == 'view' and dtype in FLOATS + ('complex64',):
+            if len(self.inputs) >= 6:  # a computed float may be any NaN
+                return False
+            first = self.input(dtype, self.broadcastable())
+        else:
+            first = self.operand('bool' if rule == 'select' else dtype)
         shape, names, array = first[2], [first[0]], rule != 'select'
         for k in range(1, len(params)):
             if params[k].endswith('?') and r.random() < 0.5:
@@ -151,7 +172,7 @@ class Graph:
         elif rule == 'shift' and dtype == 'bool':
             result = 'uint8'
         elif rule == 'attr':
-            result = r.choice(self.supported['astype'])
+            result = r.choice([d for d in self.supported['astype'] if op['name'] != 'view' or SIZE[d] == SIZE[dtype]])
             names.append(result)
         elif rule == 'other':
             return False
@@ -227,7 +248,7 @@ class Graph:
         """The spec's function: outputs are what nothing uses, and some of the others."""
         used = ' '.join(s.split('=', 1)[1] for s in self.nodes)
         used = set(used.replace('(', ' ').replace(')', ' ').replace('[', ' ').replace(',', ' ').split())
-        names = [s.split(' ')[0] for s in self.nodes]
+        names = [n for s in self.nodes for n in s.split(' =', 1)[0].split(', ')]
         outputs = [n for n in names if n not in used or self.rng.random() < 0.08]
         if self.rng.random() < 0.05:
             outputs.append(self.rng.choice(list(self.inputs)))
@@ -248,8 +269,8 @@ class Generator:
     def possible(o):
         kinds = {a['kind'] for a in o['attrs']}
         if o['class'] == 'elem':
-            return o['results'] == 1 and o['dtype'] != 'other' and not kinds - {'dtype', 'int'}
-        return o['class'] in ('view', 'reduce', 'copy') and o['dtype'] != 'other' or o['name'] == 'clip'
+            return o['results'] == 1 and o['dtype'] != 'other' and not kinds - {'dtype', 'int', 'number'}
+        return o['class'] in ('view', 'reduce', 'copy') and o['dtype'] != 'other' or o['class'] == 'expand'
 
     def graph(self):
         g = Graph(self.rng, self.supported)

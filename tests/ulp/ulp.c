@@ -31,12 +31,25 @@ static double logaddexp(double x) {
   return isnan(x) || isinf(x) ? a : fmax(a, b) + log1p(exp(-fabs(a - b)));
 }
 
+/* By Halley's rule on erf, or above 1/2 on erfc, where 1 - |x| is exact. */
+static double erfinv(double x) {
+  const double a = fabs(x), w = -log1p(-a * a);
+  if (!(a < 1)) return a == 1 ? copysign(INFINITY, x) : NAN;
+  double y = a < 0.5 ? a : sqrt(w);
+  for (int k = 0; k < 12; k++) {
+    const double off = (a < 0.5 ? erf(y) - a : (1 - a) - erfc(y)) * 0.88622692545275801365 * exp(y * y);
+    y -= off / (1 + y * off);
+  }
+  return copysign(a < 1e-8 ? a * 0.88622692545275801365 : y, x);
+}
+
 static const struct {
   const char *name;
   float (*f)(float);
   double (*exact)(double);
   double limit; /* ulp */
 } functions[] = {{"erf", nv_erf, erf, 1},
+                 {"erfinv", nv_erfinv, erfinv, 2},
                  {"log1p", nv_log1p, log1p, 1},
                  {"expm1", nv_expm1, expm1, 1},
                  {"sigmoid", nv_sigmoid, sigmoid, 1},

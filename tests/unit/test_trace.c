@@ -643,6 +643,13 @@ static void errors(void **state) {
   SAYS(function("x: \"float32[6]\"", "      y = x[1, 2]", "y"), "6:12: error: 2 indices for float32[6]\n");
   SAYS(function("x: \"uint8[6]\"", "      y = x * 300", "y"), "6:15: error: 300 is out of range for uint8\n");
   SAYS(function("x: \"complex64[6]\"", "      y = expm1(x)", "y"), "6:11: error: expm1 has no complex64 form\n");
+  SAYS(function("x: \"float32[6]\"", "      y = round(x, decimals=0.5)", "y"),
+       "6:29: error: round: 'decimals' must be an int, not the static 0.5\n");
+  SAYS(function("x: \"float32[6]\"", "      y = nan_to_num(x, nan = None, posinf='a')", "y"),
+       "6:44: error: nan_to_num: 'posinf' must be a static number, not the string 'a'\n");
+  CONTAINS(function("x: \"float32[6]\"", "      y = view(x, int16)", "y"),
+           "not supported yet: a view of float32 as int16");
+  SAYS(function("x: \"uint8[6]\"", "      q, r = divmod(x, 3)\n      y = q + r", "y"), "");
   SAYS(function("x: float32, u: float32", "      y = x\n      z = x", "y"),
        "4:26: warning: input 'u' is never used\n7:7: warning: 'z' is never used\n");
 }
