@@ -12,7 +12,7 @@ static nvt_val apply(nvt *t, const nvt_opcall *call, nv_op op, bool root, const 
 
 static bool static_number(nvt *t, const nvt_opcall *call, uint32_t k, const char *what) {
   const nvt_arg *a = &call->attr[k];
-  if (nvt_is_number(a->v) && a->v.kind != NVT_IMAG) return true;
+  if (nvt_is_number(a->v) && a->v.kind != NVT_COMPLEX) return true;
   nvt_error(t, a->pos, "%s: '%s' must be %s, not %s", nv_ops[call->op].name, nv_ops[call->op].attrs[k].name, what,
             nvt_show(t, a->v));
   return false;
