@@ -26,6 +26,7 @@ all: $(BUILD)/nuvecc $(BUILD)/libnuvec.a $(BUILD)/hostrun
 
 BED    := tests/hostmetal
 include $(BED)/bed.mk
+include tests/fuzz/fuzz.mk
 
 $(BUILD)/.deps: tools/deps.sh
 	@mkdir -p $(@D)
@@ -104,6 +105,9 @@ $(BUILD)/ulp_keep $(BUILD)/ulp_flush: tests/ulp/ulp.c lib/ir/math.inc lib/ir/eva
 $(BUILD)/say: tests/messages/say.c $(BUILD)/libnuvec.a
 	@echo "  cc $@"
 	@$(CC) $(WARN) $(DEFS) $(CFLAGS) -Ilib tests/messages/say.c $(BUILD)/libnuvec.a $(PKG_L) -lm -o $@
+$(BUILD)/bench-read: bench/read.c $(BUILD)/libnuvec.a
+	@echo "  cc $@"
+	@$(CC) $(WARN) $(DEFS) $(CFLAGS) bench/read.c $(BUILD)/libnuvec.a $(PKG_L) -lm -o $@
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/san/libnuvec.a
 	@mkdir -p $(@D)
 	@echo "  cc $@"
@@ -118,11 +122,12 @@ check-long: $(BUILD)/.deps-check
 	@BUILD=$(BUILD) LONG=1 sh tests/run.sh
 check-build: all $(BUILD)/say $(BUILD)/ulp_keep $(BUILD)/ulp_flush $(BUILD)/oplist $(BUILD)/ops_page \
   $(BUILD)/opts_page   $(BUILD)/hostmetal/libhostmetal.so $(BUILD)/san/nuvecc $(UNIT)
+	@$(MAKE) fuzzers
 demo: $(BUILD)/.deps-check
 	@$(MAKE) all $(BUILD)/hostmetal/libhostmetal.so
 	@BUILD=$(BUILD) sh tools/demo.sh
 bench: $(BUILD)/.deps-check
-	@$(MAKE) all $(BUILD)/hostmetal/libhostmetal.so
+	@$(MAKE) all $(BUILD)/bench-read $(BUILD)/hostmetal/libhostmetal.so
 	@BUILD=$(BUILD) sh bench/run.sh
 
 install: all $(BUILD)/completion.bash $(BUILD)/completion.zsh

@@ -52,6 +52,7 @@ group examples python3 tests/run_examples.py
 group vectors python3 tests/run_vectors.py
 group random python3 tests/random/run.py
 group hostile python3 tests/hostile.py
+group fuzz python3 tests/fuzz/run.py
 group docs python3 tests/run_docs.py
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
