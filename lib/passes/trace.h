@@ -188,6 +188,7 @@ void nvt_count(nvt *t, int64_t steps);
 nvt_val nvt_seq_make(nvt *t, nvt_kind kind, const nvt_val *at, const nv_str *names, uint32_t n);
 uint32_t nvt_field(nvt *t, const nvt_seq *s, nv_str name); /* index of a tree's field, NV_NONE: none */
 const char *nvt_show(nvt *t, nvt_val v);      /* "float32[3, 4]", "the int 3", "a tree" */
+const char *nvt_show_form(nvt *t, nvt_val v); /* the same, with an enum node's variant */
 const char *nvt_show_number(nvt *t, nvt_val v);
 const char *nvt_show_array(nvt *t, nv_value v);
 const char *nvt_show_shape(nvt *t, nv_shape s);

@@ -164,14 +164,16 @@ static bool match_weak(matcher *m, const nv_type_node *n, nvt_val *v) {
 }
 
 static bool match_static(matcher *m, const nv_static *d, nvt_val *v) {
+  nv_static named = *d;
+  named.name = m->param;
   m->t->nframes--;
-  const bool good = nvt_static_value(m->t, d, *v, m->pos, v);
+  const bool good = nvt_static_value(m->t, &named, *v, m->pos, v);
   m->t->nframes++;
   return good;
 }
 
 static bool mismatch(matcher *m, const nv_type_node *n, nvt_val v) {
-  CALLER_ERROR(m->t, m->pos, "%s is %s, got %s", called(m), nvt_show_type(m->t, n), nvt_show(m->t, v));
+  CALLER_ERROR(m->t, m->pos, "%s is %s, got %s", called(m), nvt_show_type(m->t, n), nvt_show_form(m->t, v));
   return false;
 }
 

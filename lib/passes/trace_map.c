@@ -52,17 +52,23 @@ static const char *path_text(const walker *w, uint32_t at) {
   return nv_buf_text(&b);
 }
 
-static const char *form_text(nvt *t, nvt_val v) {
-  const char *text = nvt_show(t, v);
-  return v.variant ? nv_format(t->c, "%s of variant '%s'", text, nv_text(t->c, v.variant)) : text;
-}
-
 static bool differ(walker *w, uint32_t at, uint32_t k, nvt_val first, nvt_val other) {
   nvt *t = w->t;
   const nv_ast_node *a = nvt_at(t, binding(t, w->m, 0)), *b = nvt_at(t, binding(t, w->m, k));
+  if (first.kind == NVT_TREE && other.kind == NVT_TREE && first.variant == other.variant) {
+    const nvt_seq *x = first.u.seq, *y = other.u.seq;
+    for (uint32_t i = 0; i < x->n + y->n; i++) {
+      const nv_str field = i < x->n ? x->names[i] : y->names[i - x->n];
+      if (nvt_field(t, i < x->n ? y : x, field) != NV_NONE) continue;
+      nvt_error(t, b->pos, "map: '%s' and '%s' aren't of one form: %s%s has no field '%s'", nv_text(t->c, a->text),
+                nv_text(t->c, b->text), nv_text(t->c, (i < x->n ? b : a)->text), path_text(w, at),
+                nv_text(t->c, field));
+      return false;
+    }
+  }
   nvt_error(t, b->pos, "map: '%s' and '%s' aren't of one form: %s%s is %s, %s%s is %s", nv_text(t->c, a->text),
-            nv_text(t->c, b->text), nv_text(t->c, a->text), path_text(w, at), form_text(t, first),
-            nv_text(t->c, b->text), path_text(w, at), form_text(t, other));
+            nv_text(t->c, b->text), nv_text(t->c, a->text), path_text(w, at), nvt_show_form(t, first),
+            nv_text(t->c, b->text), path_text(w, at), nvt_show_form(t, other));
   return false;
 }
 

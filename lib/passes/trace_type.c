@@ -23,7 +23,10 @@ const char *nvt_show_type(nvt *t, const nv_type_node *n) {
   nv_buf b;
   nv_buf_init(&b, t->c);
   if (n->kind != NV_TYPE_ARRAY)
-    return n->kind == NV_TYPE_LIST ? "a list" : n->kind == NV_TYPE_STATIC ? "a static" : "a tree";
+    return n->kind == NV_TYPE_LIST     ? "a list"
+           : n->kind == NV_TYPE_STATIC ? "a static"
+           : n->kind == NV_TYPE_ENUM   ? "an enum node"
+                                       : "a tree";
   nv_puts(&b, n->dtype >= 0            ? nv_dtype_name[n->dtype]
               : n->variable != NV_NONE ? nv_text(t->c, n->variable)
                                        : nvt_class_name(n->cls));
@@ -308,16 +311,19 @@ static nvt_val entry_leaf(nvt *t, const nv_type_node *n, nv_str path, nv_pos pos
   return v;
 }
 
-static nvt_val static_leaf(nvt *t, const nv_static *d, nv_str path, nv_pos pos) {
-  const nv_binding *b = given(t, path);
+/* A static, or a static field of a tree; variant as for entry_leaf. */
+static nvt_val static_leaf(nvt *t, const nv_static *d, nv_str path, nv_pos pos, bool variant) {
+  const nv_binding *b = variant ? NULL : given(t, path);
   const nv_ast a = b ? b->value : d->default_;
+  nv_static named = *d;
   nvt_val v = nvt_poison();
-  if (!b && a == NV_NONE) {
+  named.name = path;
+  if (b && a == NV_NONE)
+    nvt_error(t, b->value_pos, "'%s' takes a value, not a type", nv_text(t->c, path));
+  else if (a == NV_NONE)
     nvt_error(t, pos, "static '%s' has no value: the signature must give one", nv_text(t->c, path));
-  } else if (a != NV_NONE &&
-             !nvt_static_value(t, d, nvt_literal(t, a), b ? b->value_pos : nvt_at(t, a)->pos, &v)) {
+  else if (!nvt_static_value(t, &named, nvt_literal(t, a), b ? b->value_pos : nvt_at(t, a)->pos, &v))
     v = nvt_poison();
-  }
   return v;
 }
 
@@ -384,7 +390,7 @@ static nvt_val entry_input(nvt *t, const nv_param *p, lacking *l) {
     } else if (n->kind == NV_TYPE_ARRAY) {
       nvt_push(t, entry_leaf(t, n, name, pos, variant != 0, l));
     } else if (n->kind == NV_TYPE_STATIC) {
-      nvt_push(t, static_leaf(t, &t->s->statics[n->static_], variant ? 0 : name, t->signature->pos));
+      nvt_push(t, static_leaf(t, &t->s->statics[n->static_], name, t->signature->pos, variant != 0));
       t->vals[t->nvals - 1].fixed = true;
     } else if (n->kind == NV_TYPE_ENUM) {
       const nv_field *f = variant ? NULL : entry_variant(t, n, name, l);
@@ -489,7 +495,7 @@ void nvt_entry_inputs(nvt *t, const nv_function *fn) {
   }
   for (uint32_t i = 0; i < fn->nstatics; i++) {
     const nv_static *d = &fn->statics[i];
-    nvt_bind(t, d->name, static_leaf(t, d, d->name, t->signature->pos), d->pos);
+    nvt_bind(t, d->name, static_leaf(t, d, d->name, t->signature->pos, false), d->pos);
   }
   for (uint32_t i = 0; i < fn->ninputs; i++) {
     const nvt_val v = entry_input(t, &fn->inputs[i], &l);

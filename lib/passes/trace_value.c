@@ -264,6 +264,11 @@ const char *nvt_show(nvt *t, nvt_val v) {
   return "a value";
 }
 
+const char *nvt_show_form(nvt *t, nvt_val v) {
+  const char *text = nvt_show(t, v);
+  return v.variant ? nv_format(t->c, "the variant '%s' (%s)", nv_text(t->c, v.variant), text) : text;
+}
+
 /* ---- stacks ---- */
 
 void nvt_push(nvt *t, nvt_val v) {
