@@ -121,8 +121,10 @@ check-long: $(BUILD)/.deps-check
 	@$(MAKE) check-build
 	@BUILD=$(BUILD) LONG=1 sh tests/run.sh
 check-build: all $(BUILD)/say $(BUILD)/ulp_keep $(BUILD)/ulp_flush $(BUILD)/oplist $(BUILD)/ops_page \
-  $(BUILD)/opts_page   $(BUILD)/hostmetal/libhostmetal.so $(BUILD)/san/nuvecc $(UNIT)
+  $(BUILD)/opts_page $(BUILD)/hostmetal/libhostmetal.so $(BUILD)/san/nuvecc $(UNIT)
 	@$(MAKE) fuzzers
+accept: all
+	@BUILD=$(BUILD) python3 tests/run_golden.py --accept
 demo: $(BUILD)/.deps-check
 	@$(MAKE) all $(BUILD)/hostmetal/libhostmetal.so
 	@BUILD=$(BUILD) sh tools/demo.sh
@@ -149,4 +151,4 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(UNIT:=.d) $(BUILD)/tests/hostrun/hostrun.d
-.PHONY: all check check-long check-build demo bench install clean
+.PHONY: all check check-long check-build accept demo bench install clean

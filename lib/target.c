@@ -1,4 +1,4 @@
-/* target.c - the Metal targets: language version by OS (metal-facts: MSL version / OS) and the limits of a kernel. */
+/* target.c - the Metal targets: language version by OS and the limits of a kernel. */
 #include "target.h"
 
 #include <stddef.h>

@@ -12,7 +12,7 @@ typedef struct nv_target {
   const char *os;            /* "macOS" or "iOS" */
   uint32_t os_major, os_minor;
   uint32_t msl;              /* __METAL_VERSION__: 310 */
-  uint32_t max_buffers;      /* bindings a kernel, setBytes included: 31 (metal-facts 12, row 1) */
+  uint32_t max_buffers;      /* bindings a kernel, setBytes included: 31 (Metal's feature set tables) */
   uint32_t max_statements;   /* of a kernel body */
   uint32_t max_live;         /* values alive at once in a kernel body */
   uint32_t max_inline_bytes; /* setBytes: below 4096 */

@@ -54,6 +54,7 @@ group vectors python3 tests/run_vectors.py
 group random python3 tests/random/run.py
 group hostile python3 tests/hostile.py
 group fuzz python3 tests/fuzz/run.py
+group golden python3 tests/run_golden.py
 group docs python3 tests/run_docs.py
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -173,7 +173,8 @@ static void put_entry(nv_buf *b, const nv_module *m, uint32_t first, uint32_t en
 " * and strides count. outputs and scratch may be NULL. Allocates nothing. Errors as those of a call. */\n");
   nv_put_code(b, 0, "nuvec_status %s_shapes(%s_context *context, %s, size_t *scratch);", s, name, arguments);
   nv_printf(b,
-"\n/* %s_call for dlopen and foreign functions: %u input%s and %u output%s as plain arrays, in the order above. */\n",
+"\n/* %s_call for dlopen and foreign functions: %u input%s and %u output%s as plain\n"
+" * arrays, in the order above. */\n",
             s, (unsigned)g->ninputs, g->ninputs == 1 ? "" : "s", (unsigned)g->noutputs, g->noutputs == 1 ? "" : "s");
   nv_put_code(b, 0, "nuvec_status %s_packed(%s_context *context, const nuvec_array *inputs, size_t ninputs, "
           "nuvec_array *outputs, size_t noutputs);", s, name);

@@ -2,30 +2,32 @@
 #include "emit.h"
 
 /* $ stands for NAME. Both steps go through the driver `metal`: only it takes -std and the deployment target at
- * linking too, and a metallib carries both (metal-facts 11 and 12.1). */
+ * linking too, and a metallib carries both. */
 static const char text[] =
-    "# Builds $.metallib from $.metal, which stands beside this file. Include it and depend on $($_METALLIB):\n"
+    "# Builds $.metallib from $.metal, which stands beside this file.\n"
+    "# Include it and depend on the metallib:\n"
     "#   include path/to/$.mk\n"
     "#   app: $($_METALLIB)\n"
-    "# What may be set before: $_XCRUN (the command), $_SDK (macosx, iphoneos, iphonesimulator), $_STD and $_MIN "
-    "(language\n"
-    "# version and deployment target: both stand in the metallib and are checked when it is loaded), $_OUT (where "
-    "the\n"
-    "# results go), $_METALFLAGS (added at the end). The kernels are exact: leave the math flags as they are.\n"
+    "# What may be set before, each name behind $_:\n"
+    "# XCRUN (the command), SDK (macosx, iphoneos, iphonesimulator), STD and MIN (language version and deployment\n"
+    "# target: both stand in the metallib and are checked when it is loaded), OUT (where the results go), METALFLAGS\n"
+    "# (added at the end). The kernels are exact: leave the math flags as they are.\n"
     "$_DIR := $(dir $(lastword $(MAKEFILE_LIST)))\n"
     "$_XCRUN ?= xcrun\n"
     "$_SDK ?= %s\n"
     "$_STD ?= -std=%s\n"
     "$_MIN ?= %s\n"
     "$_OUT ?= $($_DIR)\n"
-    "$_RECIPE = $($_STD) $($_MIN) -fno-fast-math -ffp-contract=off $($_METALFLAGS)\n"
+    "$_RECIPE = $($_STD) $($_MIN) \\\n"
+    "  -fno-fast-math -ffp-contract=off $($_METALFLAGS)\n"
     "$_AIR = $(patsubst %%/,%%,$($_OUT))/$.air\n"
     "$_METALLIB = $(patsubst %%/,%%,$($_OUT))/$.metallib\n"
     "\n"
     "$($_METALLIB): $($_AIR)\n"
     "\t$($_XCRUN) -sdk $($_SDK) metal $($_RECIPE) $< -o $@\n"
     "\n"
-    "$($_AIR): $($_DIR)$.metal $($_DIR)$.mk\n"
+    "$($_AIR): $($_DIR)$.metal \\\n"
+    "  $($_DIR)$.mk\n"
     "\t@mkdir -p $(@D)\n"
     "\t$($_XCRUN) -sdk $($_SDK) metal $($_RECIPE) -c $< -o $@\n";
 

@@ -4,15 +4,15 @@
 
 static const char *const styles[] = {"tree", "flat", "mut"};
 
-/* Least language version: bfloat is new in 3.1, the rest is in 2.3 (msl-surface 1). */
+/* Least language version: bfloat is new in 3.1, the rest is in 2.3. */
 static uint32_t language(const nv_kernel *k) {
   for (uint32_t i = 0; i < k->ninstrs; i++)
     if (k->instrs[i].dtype == NV_BF16) return 310;
   return 230;
 }
 
-/* GPU families of which one is needed, the simdgroup's width where its threads exchange values: metal-facts 12,
- * rows 7 and 8. */
+/* GPU families of which one is needed, the simdgroup's width where its threads exchange values:
+ * Metal's feature set tables. */
 static void put_kernel(nv_buf *b, const nv_kernel *k) {
   const bool simd = k->kind == NV_K_REDUCE;
   nv_puts(b, "    {\"name\": ");

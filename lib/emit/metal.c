@@ -51,28 +51,30 @@ static void put_clean(nv_buf *b, const char *text, size_t n) {
     nv_putc(b, (unsigned char)text[i] < 32 || text[i] == '\\' || text[i] == 127 ? '?' : text[i]);
 }
 
-/* Which nodes of the spec a kernel computes, each origin once. seen: by origin, the last kernel (from 1) that named
- * it. */
-static void put_origins(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t *seen, uint32_t number) {
-  const nv_graph *g = p->graph;
+/* Which statements of the spec a kernel computes, each once. */
+static void put_origins(nv_buf *b, const nv_program *program, const nv_kernel *k) {
+  const nv_graph *g = program->plan->graph;
+  nv_names seen;
+  nv_buf text, clean;
   comment w;
-  comment_begin(&w, b, "Computes");
-  nv_buf text;
+  nv_names_init(&seen, g->c);
   nv_buf_init(&text, g->c);
+  nv_buf_init(&clean, g->c);
+  put_clean(&clean, nv_text(g->c, program->entry->name), nv_text_len(g->c, program->entry->name));
+  comment_begin(&w, b, nv_format(g->c, "%s:", nv_buf_text(&clean)));
   for (uint32_t i = 0; i < k->nnodes; i++) {
-    const uint32_t origin = g->nodes[k->nodes[i]].origin;
-    if (origin == NV_NONE || seen[origin] == number) continue;
-    seen[origin] = number;
-    text.n = 0;
-    nv_put_origin(&text, g, origin);
-    nv_buf clean;
-    nv_buf_init(&clean, g->c);
+    const nv_node_rec *node = &g->nodes[k->nodes[i]];
+    if (node->origin == NV_NONE) continue;
+    text.n = clean.n = 0;
+    nv_put_statement(&text, g, node->origin);
+    if (!nv_names_take(&seen, nv_buf_text(&text))) continue;
     put_clean(&clean, text.p, text.n);
     comment_item(&w, clean.p, clean.n);
-    nv_drop(g->c, clean.p);
   }
   comment_end(&w);
+  nv_names_drop(&seen);
   nv_drop(g->c, text.p);
+  nv_drop(g->c, clean.p);
 }
 
 static void put_notes(nv_buf *b, nv_ctx *c, const nv_kernel *k) {
@@ -91,24 +93,20 @@ static void put_kernels(nv_buf *b, const nv_module *m) {
   for (uint32_t i = 0; i < m->nprograms; i++) {
     const nv_plan *p = m->programs[i].plan;
     if (!p) continue;
-    uint32_t *seen = NULL, cap = 0;
-    NV_GROW(m->c, seen, cap, (size_t)p->graph->norigins + 1);
-    memset(seen, 0, sizeof *seen * p->graph->norigins);
     for (uint32_t j = 0; j < p->nkernels; j++) {
       const nv_kernel *k = &p->kernels[j];
       if (k->emitted != next) continue;
       next++;
       nv_putc(b, '\n');
-      put_origins(b, p, k, seen, j + 1);
+      put_origins(b, &m->programs[i], k);
       put_notes(b, m->c, k);
       nv_emit_kernel_body(b, m, p, k);
     }
-    nv_drop(m->c, seen);
   }
 }
 
 /* The pragmas win over the compiler's flags where they are known: Xcode 16, and surely where Metal 3.2 is
- * (msl-surface 10). A compiler that is older ignores them, so under fast math it is stopped. */
+ * (its own specification). A compiler that is older ignores them, so under fast math it is stopped. */
 static const char prologue[] =
     "#include <metal_stdlib>\n"
     "#if defined(__FAST_MATH__) && __METAL_VERSION__ < 320\n"

@@ -41,9 +41,9 @@ void nv_put_fused_op(nv_buf *b, nv_op op, const nv_dtype *dtypes, const char *co
 void nv_put_astype(nv_buf *b, nv_dtype from, nv_dtype to, const char *operand);
 
 /* ---- metal_index.c: dims as unsigned arithmetic ---- */
-/* Constant division without `/` (unsigned 32-bit division is miscompiled before macOS 26.6: msl-surface, Limits and
- * known bugs): for d that is no power of two and 0 <= n < 2^31,  n / d = mulhi(n, multiplier) >> shift;
- * for 0 <= n < 2^63 the same with 64 bits. */
+/* Constant division without `/` (unsigned 32-bit division is miscompiled before macOS 26.6): for d
+ * that is no power of two and 0 <= n < 2^31,  n / d = mulhi(n, multiplier) >> shift; for 0 <= n < 2^63 the same with
+ * 64 bits. */
 typedef struct nv_magic {
   uint64_t multiplier;
   uint32_t shift;

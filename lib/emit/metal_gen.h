@@ -45,7 +45,7 @@ const char *nv_gen_load_name(nv_gen *e, uint32_t operand);
 /* ---- metal_point.c ---- */
 extern const char nv_component_names[]; /* "xyzw" */
 const char *nv_gen_literal(nv_gen *e, nv_dtype d, uint64_t bits);
-/* `float4` of a dtype; bools move as uchar4 (msl-surface 1.1: vectors of bool are to be avoided in memory). */
+/* `float4` of a dtype; bools move as uchar4 (vectors of bool are to be avoided in memory). */
 const char *nv_gen_vector_type(nv_gen *e, nv_dtype d);
 /* A comma-separated list in brackets behind what stands in b already, broken between items where a line gets full. */
 void nv_put_list(nv_buf *b, uint32_t indent, const char *const *items, uint32_t n, const char *end);

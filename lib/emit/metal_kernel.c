@@ -110,13 +110,16 @@ static const char *port_path(nv_ctx *c, nv_str name) {
   return nv_keep(&b);
 }
 
-/* The spec's name of a value: a statement's target in the entry's own function; NULL when it has none. */
+/* The spec's name of a value: a statement's target, of whichever function; NULL when it has none. */
 static const char *spec_name(const nv_graph *g, nv_value v) {
   if (v == NV_NONE) return NULL;
   const uint32_t origin = nv_node_of(g, v)->origin;
   if (origin == NV_NONE) return NULL;
   const nv_origin *o = &g->origins[origin];
-  return o->parent == NV_NONE && o->ordinal == 0 && o->name ? nv_text(g->c, o->name) : NULL;
+  if (o->ordinal || !o->name) return NULL;
+  const char *name = nv_text(g->c, o->name); /* an output without a name is out0 …: its function says more */
+  const bool unnamed = !strncmp(name, "out", 3) && name[3] && !name[3 + strspn(name + 3, "0123456789")];
+  return unnamed && o->parent != NV_NONE ? nv_text(g->c, o->function) : name;
 }
 
 static const char *buffer_name(nv_gen *e, uint32_t operand) {
@@ -132,14 +135,16 @@ static const char *buffer_name(nv_gen *e, uint32_t operand) {
       if (g->outputs[i].value == o->value) text = port_path(e->c, g->outputs[i].name);
     if (!text) text = spec_name(g, o->value);
   }
-  const char *name = text && nv_msl_ident(text, strlen(text)) ? nv_names_take(&e->names, text) : NULL;
+  const bool fits = text && nv_msl_ident(text, strlen(text));
+  const char *name = fits ? nv_names_take(&e->names, text) : NULL;
+  if (fits && !name && o->written) name = nv_names_take(&e->names, nv_format(e->c, "%s_out", text));
   return name ? name
               : nv_names_fresh(&e->names, nv_format(e->c, "%s%u", o->written ? "out" : "in", (unsigned)operand));
 }
 
 const char *nv_gen_temporary(nv_gen *e, nv_value v) {
   const char *text = spec_name(e->g, v);
-  const char *name = text && nv_msl_ident(text, strlen(text)) ? nv_names_take(&e->names, text) : NULL;
+  const char *name = text && nv_msl_ident(text, strlen(text)) ? nv_names_fresh(&e->names, text) : NULL;
   while (!name) {
     char t[16];
     snprintf(t, sizeof t, "t%u", (unsigned)e->ntemporaries++);

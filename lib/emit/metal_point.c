@@ -11,7 +11,7 @@ const char *nv_gen_literal(nv_gen *e, nv_dtype d, uint64_t bits) {
   return nv_keep(&b);
 }
 
-/* `float4` of a dtype; bools move as uchar4 (msl-surface: vectors of bool are to be avoided in memory). */
+/* `float4` of a dtype; bools move as uchar4 (vectors of bool are to be avoided in memory). */
 const char *nv_gen_vector_type(nv_gen *e, nv_dtype d) {
   return nv_format(e->c, "%s4", d == NV_BOOL ? "uchar" : d == NV_I8 ? "char" : nv_msl_type(d));
 }
@@ -122,7 +122,7 @@ void nv_gen_point(nv_gen *e) {
   nv_put_list(b, 4, items, e->nparams, ") {");
   for (uint32_t i = 0; i < e->inner; i++)
     if (k->instrs[i].kind == NV_I_OP) put_statement(e, 2, i, text);
-  if (several) { /* member by member: aggregate literals are slow to compile (msl-surface, known bugs) */
+  if (several) { /* member by member: aggregate literals are slow to compile */
     const char *values = nv_names_fresh(&e->names, "values");
     nv_printf(b, "  %s_values %s;\n", e->stem, values);
     for (uint32_t r = 0; r < e->nresults; r++)

@@ -23,7 +23,7 @@ static const char *unsigned_type(nv_dtype d) {
 
 /* ---- literals ---- */
 
-/* msl-surface 1.3: decimals with f; INFINITY is an expression of type float. NaNs keep their payload, and
+/* Decimals with f; INFINITY is an expression of type float. NaNs keep their payload, and
  * subnormals are given by bits so that no compiler flushes them while reading. */
 static void put_float(nv_buf *b, uint32_t bits) {
   const uint32_t exponent = bits & 0x7f800000u, fraction = bits & 0x007fffffu;
@@ -81,7 +81,7 @@ void nv_put_literal(nv_buf *b, nv_dtype d, uint64_t bits) {
 
 /* ---- identifiers ---- */
 
-/* Words of MSL and C++, macros of <metal_stdlib> (msl-surface.json, "reserved"), macros of the C library that a host
+/* Words of MSL and C++, macros of <metal_stdlib> macros of the C library that a host
  * compiler's headers bring along. Sorted by strcmp. */
 /* clang-format off */
 static const char *const reserved[] = {
@@ -211,7 +211,7 @@ static void put_real_astype(nv_buf *b, nv_dtype from, nv_dtype to, const char *x
     nv_printf(b, "%s != 0", x);
   } else if (f == NV_KIND_FLOAT && t != NV_KIND_FLOAT) {
     put_float_to_int(b, to, is_short_float(from) ? nv_format(b->c, "float(%s)", x) : x);
-  } else if (to == NV_BF16 || (from == NV_BF16 && to == NV_F16)) { /* msl-surface 1.2: bfloat only by way of float */
+  } else if (to == NV_BF16 || (from == NV_BF16 && to == NV_F16)) { /* bfloat only by way of float */
     nv_printf(b, from == NV_F32 ? "%s(%s)" : "%s(float(%s))", type, x);
   } else {
     nv_printf(b, "%s(%s)", type, x);

@@ -1,5 +1,6 @@
 /* stub.c - NAME.c: the replay engine's text, the tape of the graph as constant tables, and the public functions. */
 #include "stub.h"
+#include "metal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -179,37 +180,55 @@ static void drop_kernels(nv_ctx *c, kernels *t) {
   nv_drop(c, t->map.id);
 }
 
-/* "ffn.h, ffn.y": the spec's nodes that a kernel computes, the first of them when there are many. */
-static const char *nodes_text(const nv_graph *g, const nv_kernel *k) {
+/* "ffn: h, y": the spec's statements that a kernel computes, the first of them when there are many. */
+static const char *nodes_text(const nv_program *program, const nv_kernel *k) {
+  const nv_graph *g = program->plan->graph;
+  nv_names seen;
   nv_buf b, one;
-  const char *last = "";
-  uint32_t left = 0;
+  uint32_t left = 0, n = 0;
+  nv_names_init(&seen, g->c);
   nv_buf_init(&b, g->c);
+  nv_printf(&b, "%s:", nv_text(g->c, program->entry->name));
   for (uint32_t i = 0; i < k->nnodes; i++) {
     if (g->nodes[k->nodes[i]].op == NV_OP_CONST || g->nodes[k->nodes[i]].op == NV_OP_INPUT) continue;
-    if (b.n > MAX_NODES_TEXT) {
-      left++;
-      continue;
-    }
+    if (g->nodes[k->nodes[i]].origin == NV_NONE) continue;
     nv_buf_init(&one, g->c);
-    nv_put_origin(&one, g, g->nodes[k->nodes[i]].origin);
-    if (!strcmp(last, nv_buf_text(&one))) continue;
-    last = nv_buf_text(&one);
-    if (b.n) nv_puts(&b, ", ");
-    nv_puts(&b, last);
+    nv_put_statement(&one, g, g->nodes[k->nodes[i]].origin);
+    const char *name = nv_names_take(&seen, nv_buf_text(&one));
+    nv_drop(g->c, one.p);
+    if (!name) continue;
+    if (b.n > MAX_NODES_TEXT)
+      left++;
+    else
+      nv_printf(&b, "%s %s", n++ ? "," : "", name);
   }
   if (left) nv_printf(&b, " and %u more", (unsigned)left);
-  return nv_buf_text(&b);
+  nv_names_drop(&seen);
+  return nv_keep(&b);
+}
+
+/* A string on lines of its own, cut behind commas. */
+static void put_long_cstring(nv_buf *b, nv_ctx *c, uint32_t indent, const char *text) {
+  enum { WIDTH = 90 };
+  while (strlen(text) > WIDTH) {
+    size_t n = WIDTH;
+    while (n && text[n] != ' ') n--;
+    if (!n) n = WIDTH;
+    nv_put_cstring(b, nv_format(c, "%.*s", (int)n, text));
+    nv_printf(b, "\n%*s", (int)indent, "");
+    text += n;
+  }
+  nv_put_cstring(b, text);
 }
 
 static void put_kernels(nv_buf *b, const kernels *t) {
-  nv_puts(b, "/* Kernels: name, the spec's nodes that it computes, do its threads work in simdgroups. */\n");
+  nv_puts(b, "/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups. */\n");
   nv_puts(b, "static const nvr_kernel nvr_kernels[] = {\n");
   for (uint32_t k = 0; k < t->n; k++) {
     nv_puts(b, "    {");
     nv_put_cstring(b, t->kernel[k]->name);
     nv_puts(b, ",\n     ");
-    nv_put_cstring(b, nodes_text(t->program[k]->plan->graph, t->kernel[k]));
+    put_long_cstring(b, t->program[k]->plan->graph->c, 5, nodes_text(t->program[k], t->kernel[k]));
     nv_printf(b, ", %d},\n", t->kernel[k]->kind == NV_K_REDUCE);
   }
   if (!t->n) nv_puts(b, "    {NULL, NULL, 0},\n");
@@ -396,7 +415,7 @@ void nv_emit_tape(nv_buf *b, const nv_module *m) {
 }
 
 /* GPU families (MTLGPUFamily) of which one is needed: simdgroup shuffles in the order needed are known from Apple7
- * and Mac2 on, threadgroups of any size from Apple4 and Mac1 (metal-facts 12, rows 7 and 8). */
+ * and Mac2 on, threadgroups of any size from Apple4 and Mac1 (Metal's feature set tables). */
 static void put_tape(nv_buf *b, const nv_module *m) {
   bool simd = false;
   uint32_t nkernels, nentries = 0;
@@ -462,7 +481,8 @@ static void put_functions(nv_buf *b, const nv_module *m) {
   nv_put_code(b, 2, "status = nvr_create(&nvr_the_tape, options, &made);");
   nv_put_code(b, 2, "*context = (%s_context *)made;", name);
   nv_puts(b, "  return status;\n}\n");
-  nv_put_code(b, 0, "nuvec_status %s_destroy(%s_context *context) { return nvr_destroy((nvr_context *)context); }",
+  nv_put_code(b, 0,
+              "nuvec_status %s_destroy(%s_context *context) {\n  return nvr_destroy((nvr_context *)context);\n}",
               name, name);
   nv_put_code(b, 0, "const char *%s_error(%s_context *context) { return nvr_error((nvr_context *)context); }", name,
               name);

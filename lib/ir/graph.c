@@ -195,7 +195,8 @@ void nv_graph_output(nv_graph *g, nv_value v, nv_str name, nv_pos pos) {
   g->outputs[g->noutputs++] = (nv_port){v, name, pos};
 }
 
-void nv_put_origin(nv_buf *b, const nv_graph *g, uint32_t origin) {
+/* short_: no ordinals, and not the outermost function where the statement has a name. */
+static void put_origin(nv_buf *b, const nv_graph *g, uint32_t origin, bool short_) {
   uint32_t *chain = NULL, n = 0, cap = 0;
   for (; origin != NV_NONE && n <= g->norigins; origin = g->origins[origin].parent) {
     NV_GROW(b->c, chain, cap, (size_t)n + 1);
@@ -203,13 +204,15 @@ void nv_put_origin(nv_buf *b, const nv_graph *g, uint32_t origin) {
   }
   for (uint32_t k = n; k-- > 0;) {
     const nv_origin *o = &g->origins[chain[k]];
-    nv_put_name(b, o->function);
-    if (o->name) {
-      nv_putc(b, '.');
-      nv_put_name(b, o->name);
-    }
-    if (o->ordinal) nv_printf(b, "#%u", o->ordinal);
+    const bool function = !short_ || k + 1 < n || !o->name;
+    if (function) nv_put_name(b, o->function);
+    if (function && o->name) nv_putc(b, '.');
+    if (o->name) nv_put_name(b, o->name);
+    if (o->ordinal && !short_) nv_printf(b, "#%u", o->ordinal);
     if (k) nv_putc(b, '/');
   }
   nv_drop(b->c, chain);
 }
+
+void nv_put_origin(nv_buf *b, const nv_graph *g, uint32_t origin) { put_origin(b, g, origin, false); }
+void nv_put_statement(nv_buf *b, const nv_graph *g, uint32_t origin) { put_origin(b, g, origin, true); }

@@ -120,6 +120,8 @@ bool nv_broadcast_shapes(nv_ctx *c, const nv_shape *shapes, uint32_t n, nv_shape
 
 void nv_put_origin(nv_buf *b, const nv_graph *g,
                    uint32_t origin); /* "ffn.h#2"; names that are no identifiers quoted */
+void nv_put_statement(nv_buf *b, const nv_graph *g,
+                      uint32_t origin); /* the statement alone, without the entry's function: "h", "y/gelu.e" */
 
 void nv_put_const(nv_buf *b, nv_dtype dtype, uint64_t bits); /* "true", "-3", "0.5", "nan", "1.0-2.0j" */
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* of a value in scratch: covers every device's rule for buffer offsets (metal-facts 12, row 9) */
+/* of a value in scratch: covers every device's rule for buffer offsets (Metal's feature set tables) */
 enum { ALIGNMENT = 256 };
 
 typedef struct range { /* a value in scratch, in order of first */

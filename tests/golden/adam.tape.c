@@ -1,0 +1,100 @@
+/* ---- the tape ---- */
+
+/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups. */
+static const nvr_kernel nvr_kernels[] = {
+    {"adam_k0_mul_mul_add_mul_square_mul_2e32fece",
+     "adam: m2, v2, step, p2", 0},
+};
+
+/* Shapes of inputs and outputs. */
+static const int64_t nvr_shape_1000000[] = {1000000};
+static const int64_t nvr_shape[] = {1}; /* rank 0 */
+
+/* ---- entry adam ---- */
+static const char *const nvr_0_inputs[] = {
+    "p",
+    "g",
+    "m",
+    "v",
+    "c1",
+    "c2",
+};
+static const char *const nvr_0_outputs[] = {
+    "p",
+    "m",
+    "v",
+};
+static const nvr_type nvr_0_0_inputs[] = {
+    {NUVEC_FLOAT32, 1, nvr_shape_1000000, 4000000, 16}, /* p */
+    {NUVEC_FLOAT32, 1, nvr_shape_1000000, 4000000, 16}, /* g */
+    {NUVEC_FLOAT32, 1, nvr_shape_1000000, 4000000, 16}, /* m */
+    {NUVEC_FLOAT32, 1, nvr_shape_1000000, 4000000, 16}, /* v */
+    {NUVEC_FLOAT32, 0, nvr_shape, 4, 4}, /* c1 */
+    {NUVEC_FLOAT32, 0, nvr_shape, 4, 4}, /* c2 */
+};
+static const nvr_type nvr_0_0_outputs[] = {
+    {NUVEC_FLOAT32, 1, nvr_shape_1000000, 4000000, 16}, /* p */
+    {NUVEC_FLOAT32, 1, nvr_shape_1000000, 4000000, 16}, /* m */
+    {NUVEC_FLOAT32, 1, nvr_shape_1000000, 4000000, 16}, /* v */
+};
+static const nvr_place nvr_0_0_places[] = {
+    /* adam_k0_mul_mul_add_mul_square_mul_2e32fece */
+    {NVR_INPUT, 2, 0}, /* m */
+    {NVR_INPUT, 1, 0}, /* g */
+    {NVR_INPUT, 3, 0}, /* v */
+    {NVR_INPUT, 4, 0}, /* c1 */
+    {NVR_INPUT, 5, 0}, /* c2 */
+    {NVR_INPUT, 0, 0}, /* p */
+    {NVR_OUTPUT, 0, 0}, /* p */
+    {NVR_OUTPUT, 1, 0}, /* m */
+    {NVR_OUTPUT, 2, 0}, /* v */
+};
+static const nvr_launch nvr_0_0_launches[] = {
+    {0, 0, 9, nvr_0_0_places + 0, {250000, 1, 1}}, /* adam_k0_mul_mul_add_mul_square_mul_2e32fece */
+};
+static const nvr_signature nvr_0_signatures[] = {
+    {nvr_0_0_inputs, nvr_0_0_outputs, nvr_0_0_launches, 1, 0},
+};
+
+static const nvr_entry nvr_entries[] = {
+    {"adam", nvr_0_inputs, 6, nvr_0_outputs, 3, nvr_0_signatures, 1, 0},
+};
+
+static const nvr_tape nvr_the_tape = {
+    "adam",
+    "adam_tie_HASH",
+    "macOS", 14, 0, /* the oldest system */
+    1004, 2001, /* GPU families, of which one is needed */
+    nvr_kernels, 1, nvr_entries, 1, 1};
+
+/* ---- the functions of adam.h ---- */
+
+nuvec_status adam_create(const nuvec_options *options, adam_context **context) {
+  nvr_context *made = NULL;
+  nuvec_status status;
+  if (!context) return NUVEC_NULL;
+  status = nvr_create(&nvr_the_tape, options, &made);
+  *context = (adam_context *)made;
+  return status;
+}
+nuvec_status adam_destroy(adam_context *context) {
+  return nvr_destroy((nvr_context *)context);
+}
+const char *adam_error(adam_context *context) { return nvr_error((nvr_context *)context); }
+void adam_release(nuvec_array *array) { nvr_release(array); }
+
+typedef char nvr_0_inputs_are_arrays[sizeof(adam_inputs) == 6 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_outputs_are_arrays[sizeof(adam_outputs) == 3 * sizeof(nuvec_array) ? 1 : -1];
+nuvec_status adam_call(adam_context *context, const adam_inputs *inputs, adam_outputs *outputs) {
+  return nvr_call((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 6,
+      (nuvec_array *)(void *)outputs, 3);
+}
+nuvec_status adam_shapes(adam_context *context, const adam_inputs *inputs, adam_outputs *outputs,
+    size_t *scratch) {
+  return nvr_shapes((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 6,
+      (nuvec_array *)(void *)outputs, 3, scratch);
+}
+nuvec_status adam_packed(adam_context *context, const nuvec_array *inputs, size_t ninputs,
+    nuvec_array *outputs, size_t noutputs) {
+  return nvr_call((nvr_context *)context, &nvr_entries[0], inputs, ninputs, outputs, noutputs);
+}

@@ -1,0 +1,81 @@
+/* ---- the tape ---- */
+
+/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups. */
+static const nvr_kernel nvr_kernels[] = {
+    {"swiglu_k0_sigmoid_mul_mul",
+     "swiglu: y/silu.y, y", 0},
+};
+
+/* Shapes of inputs and outputs. */
+static const int64_t nvr_shape_128_2048[] = {128, 2048};
+
+/* ---- entry swiglu ---- */
+static const char *const nvr_0_inputs[] = {
+    "gate",
+    "up",
+};
+static const char *const nvr_0_outputs[] = {
+    "y",
+};
+static const nvr_type nvr_0_0_inputs[] = {
+    {NUVEC_FLOAT32, 2, nvr_shape_128_2048, 1048576, 16}, /* gate */
+    {NUVEC_FLOAT32, 2, nvr_shape_128_2048, 1048576, 16}, /* up */
+};
+static const nvr_type nvr_0_0_outputs[] = {
+    {NUVEC_FLOAT32, 2, nvr_shape_128_2048, 1048576, 16}, /* y */
+};
+static const nvr_place nvr_0_0_places[] = {
+    /* swiglu_k0_sigmoid_mul_mul */
+    {NVR_INPUT, 0, 0}, /* gate */
+    {NVR_INPUT, 1, 0}, /* up */
+    {NVR_OUTPUT, 0, 0}, /* y */
+};
+static const nvr_launch nvr_0_0_launches[] = {
+    {0, 0, 3, nvr_0_0_places + 0, {65536, 1, 1}}, /* swiglu_k0_sigmoid_mul_mul */
+};
+static const nvr_signature nvr_0_signatures[] = {
+    {nvr_0_0_inputs, nvr_0_0_outputs, nvr_0_0_launches, 1, 0},
+};
+
+static const nvr_entry nvr_entries[] = {
+    {"swiglu", nvr_0_inputs, 2, nvr_0_outputs, 1, nvr_0_signatures, 1, 0},
+};
+
+static const nvr_tape nvr_the_tape = {
+    "swiglu",
+    "swiglu_tie_HASH",
+    "macOS", 14, 0, /* the oldest system */
+    1004, 2001, /* GPU families, of which one is needed */
+    nvr_kernels, 1, nvr_entries, 1, 1};
+
+/* ---- the functions of swiglu.h ---- */
+
+nuvec_status swiglu_create(const nuvec_options *options, swiglu_context **context) {
+  nvr_context *made = NULL;
+  nuvec_status status;
+  if (!context) return NUVEC_NULL;
+  status = nvr_create(&nvr_the_tape, options, &made);
+  *context = (swiglu_context *)made;
+  return status;
+}
+nuvec_status swiglu_destroy(swiglu_context *context) {
+  return nvr_destroy((nvr_context *)context);
+}
+const char *swiglu_error(swiglu_context *context) { return nvr_error((nvr_context *)context); }
+void swiglu_release(nuvec_array *array) { nvr_release(array); }
+
+typedef char nvr_0_inputs_are_arrays[sizeof(swiglu_inputs) == 2 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_outputs_are_arrays[sizeof(swiglu_outputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
+nuvec_status swiglu_call(swiglu_context *context, const swiglu_inputs *inputs, swiglu_outputs *outputs) {
+  return nvr_call((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 2,
+      (nuvec_array *)(void *)outputs, 1);
+}
+nuvec_status swiglu_shapes(swiglu_context *context, const swiglu_inputs *inputs, swiglu_outputs *outputs,
+    size_t *scratch) {
+  return nvr_shapes((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 2,
+      (nuvec_array *)(void *)outputs, 1, scratch);
+}
+nuvec_status swiglu_packed(swiglu_context *context, const nuvec_array *inputs, size_t ninputs,
+    nuvec_array *outputs, size_t noutputs) {
+  return nvr_call((nvr_context *)context, &nvr_entries[0], inputs, ninputs, outputs, noutputs);
+}
