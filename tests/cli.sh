@@ -76,6 +76,10 @@ t 'JSON and YAML give the same bytes' diff -r out/deep json
 t 'plain and text node give the same graph' test "$("$N" --emit-graph=traced add.yaml)" = "$("$N" --emit-graph=traced add.json)"
 t 'again' silent add.yaml -o again
 t 'same bytes' diff -r out/deep again
+mkdir elsewhere # the order of keys and the folder are no meaning
+printf 'functions:\n  plus:\n    outputs: y\n    nodes: ["y = a + b"]\n    inputs: {a: "float32[4]", b: "float32[4]"}\nname: add\nnuvec: 1\n' > elsewhere/other.yaml
+t 'keys in another order, in another folder' silent elsewhere/other.yaml -o reordered
+t 'give the same bytes' diff -r out/deep reordered
 touch -t 200001010000 again/*
 t 'unchanged' silent add.yaml -o again
 t 'unchanged files keep their time' test -z "$(find again -name add.metal -newer add.yaml)"

@@ -139,8 +139,15 @@ static bool read_alias(reader *r, size_t place) {
   if (r->b.depth + a.height > NV_MAX_DEPTH) return FAIL(r, place, "nesting deeper than %d", NV_MAX_DEPTH);
   uint32_t node = nv_build_node(&r->b, NV_DOC_NULL, NV_DOC_PLAIN, place);
   nv_doc_node *nodes = r->b.d->nodes;
+  const nv_doc_node here = nodes[node];
   nodes[node] = nodes[a.node];
   nodes[node].next = NV_NONE;
+  if (nv_build_at_key(&r->b)) { /* a key is told of where it stands, a value where its text does */
+    nodes[node].line = here.line;
+    nodes[node].column = here.column;
+    nodes[node].source = here.source;
+    nodes[node].style = NV_DOC_PLAIN;
+  }
   if (nv_build_at_key(&r->b) && (nodes[node].kind == NV_DOC_MAP || nodes[node].kind == NV_DOC_LIST))
     return FAIL(r, place, "a key must be text");
   nv_build_link(&r->b, node);
