@@ -2,6 +2,7 @@
 #include "stub.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 extern const char nv_embed_abi[];
 extern const size_t nv_embed_abi_size;
@@ -38,14 +39,16 @@ static void put_example(nv_buf *b, const nv_module *m, const nv_fields *in, cons
   if (tree && g->ninputs) nv_put_field(&input, in, 0);
   if (tree && g->noutputs) nv_put_field(&output, out, 0);
   nv_printf(b, " *   %s_context *context;\n", name);
-  nv_printf(b, " *   if (%s_create(NULL, &context) != NUVEC_OK) puts(%s_error(context));\n", name, name);
+  nv_printf(b, " *   if (%s_create(NULL, &context) != NUVEC_OK)%sputs(%s_error(context));\n", name,
+            strlen(name) > 28 ? "\n *     " : " ", name);
   if (tree) nv_printf(b, " *   %s_inputs in = {0};\n *   %s_outputs out = {0};\n", s, s);
   else nv_printf(b, " *   nuvec_array in[%u] = {0}, out[%u] = {0};\n", (unsigned)g->ninputs + !g->ninputs,
                  (unsigned)g->noutputs + !g->noutputs);
   if (g->ninputs) put_example_input(b, g, nv_buf_text(&input));
   const char *arguments = "&in, &out";
   if (!tree) arguments = nv_format(m->c, "in, %u, out, %u", (unsigned)g->ninputs, (unsigned)g->noutputs);
-  nv_printf(b, " *   if (%s_call(context, %s) != NUVEC_OK) puts(%s_error(context));\n", s, arguments, name);
+  const char *call = nv_format(m->c, " *   if (%s_call(context, %s) != NUVEC_OK)", s, arguments);
+  nv_printf(b, "%s%sputs(%s_error(context));\n", call, strlen(call) + strlen(name) > 90 ? "\n *     " : " ", name);
   if (g->noutputs)
     nv_printf(b, " *   else use(%s.host);\n *   %s_release(&%s);\n", nv_buf_text(&output), name, nv_buf_text(&output));
   nv_printf(b, " *   %s_destroy(context);\n", name);

@@ -24,12 +24,14 @@ static const char text[] =
     "$_METALLIB = $(patsubst %%/,%%,$($_OUT))/$.metallib\n"
     "\n"
     "$($_METALLIB): $($_AIR)\n"
-    "\t$($_XCRUN) -sdk $($_SDK) metal $($_RECIPE) $< -o $@\n"
+    "\t$($_XCRUN) -sdk $($_SDK) metal \\\n"
+    "\t  $($_RECIPE) $< -o $@\n"
     "\n"
     "$($_AIR): $($_DIR)$.metal \\\n"
     "  $($_DIR)$.mk\n"
     "\t@mkdir -p $(@D)\n"
-    "\t$($_XCRUN) -sdk $($_SDK) metal $($_RECIPE) -c $< -o $@\n";
+    "\t$($_XCRUN) -sdk $($_SDK) metal \\\n"
+    "\t  $($_RECIPE) -c $< -o $@\n";
 
 /* "$_WORD" and "$." are NAME's, "$(" is Make's own unless "$_" follows. */
 void nv_emit_mk(nv_buf *b, const nv_module *m) {

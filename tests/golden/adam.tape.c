@@ -80,11 +80,15 @@ nuvec_status adam_create(const nuvec_options *options, adam_context **context) {
 nuvec_status adam_destroy(adam_context *context) {
   return nvr_destroy((nvr_context *)context);
 }
-const char *adam_error(adam_context *context) { return nvr_error((nvr_context *)context); }
+const char *adam_error(adam_context *context) {
+  return nvr_error((nvr_context *)context);
+}
 void adam_release(nuvec_array *array) { nvr_release(array); }
 
-typedef char nvr_0_inputs_are_arrays[sizeof(adam_inputs) == 6 * sizeof(nuvec_array) ? 1 : -1];
-typedef char nvr_0_outputs_are_arrays[sizeof(adam_outputs) == 3 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_inputs_are_arrays[
+    sizeof(adam_inputs) == 6 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_outputs_are_arrays[
+    sizeof(adam_outputs) == 3 * sizeof(nuvec_array) ? 1 : -1];
 nuvec_status adam_call(adam_context *context, const adam_inputs *inputs, adam_outputs *outputs) {
   return nvr_call((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 6,
       (nuvec_array *)(void *)outputs, 3);

@@ -65,11 +65,15 @@ nuvec_status bias_gelu_residual_create(const nuvec_options *options, bias_gelu_r
 nuvec_status bias_gelu_residual_destroy(bias_gelu_residual_context *context) {
   return nvr_destroy((nvr_context *)context);
 }
-const char *bias_gelu_residual_error(bias_gelu_residual_context *context) { return nvr_error((nvr_context *)context); }
+const char *bias_gelu_residual_error(bias_gelu_residual_context *context) {
+  return nvr_error((nvr_context *)context);
+}
 void bias_gelu_residual_release(nuvec_array *array) { nvr_release(array); }
 
-typedef char nvr_0_inputs_are_arrays[sizeof(bias_gelu_residual_inputs) == 3 * sizeof(nuvec_array) ? 1 : -1];
-typedef char nvr_0_outputs_are_arrays[sizeof(bias_gelu_residual_outputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_inputs_are_arrays[
+    sizeof(bias_gelu_residual_inputs) == 3 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_outputs_are_arrays[
+    sizeof(bias_gelu_residual_outputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
 nuvec_status bias_gelu_residual_call(bias_gelu_residual_context *context,
     const bias_gelu_residual_inputs *inputs, bias_gelu_residual_outputs *outputs) {
   return nvr_call((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 3,

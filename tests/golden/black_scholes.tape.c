@@ -74,11 +74,15 @@ nuvec_status black_scholes_create(const nuvec_options *options, black_scholes_co
 nuvec_status black_scholes_destroy(black_scholes_context *context) {
   return nvr_destroy((nvr_context *)context);
 }
-const char *black_scholes_error(black_scholes_context *context) { return nvr_error((nvr_context *)context); }
+const char *black_scholes_error(black_scholes_context *context) {
+  return nvr_error((nvr_context *)context);
+}
 void black_scholes_release(nuvec_array *array) { nvr_release(array); }
 
-typedef char nvr_0_inputs_are_arrays[sizeof(black_scholes_inputs) == 5 * sizeof(nuvec_array) ? 1 : -1];
-typedef char nvr_0_outputs_are_arrays[sizeof(black_scholes_outputs) == 2 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_inputs_are_arrays[
+    sizeof(black_scholes_inputs) == 5 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_outputs_are_arrays[
+    sizeof(black_scholes_outputs) == 2 * sizeof(nuvec_array) ? 1 : -1];
 nuvec_status black_scholes_call(black_scholes_context *context, const black_scholes_inputs *inputs,
     black_scholes_outputs *outputs) {
   return nvr_call((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 5,

@@ -85,11 +85,15 @@ nuvec_status gelu_create(const nuvec_options *options, gelu_context **context) {
 nuvec_status gelu_destroy(gelu_context *context) {
   return nvr_destroy((nvr_context *)context);
 }
-const char *gelu_error(gelu_context *context) { return nvr_error((nvr_context *)context); }
+const char *gelu_error(gelu_context *context) {
+  return nvr_error((nvr_context *)context);
+}
 void gelu_release(nuvec_array *array) { nvr_release(array); }
 
-typedef char nvr_0_inputs_are_arrays[sizeof(gelu_inputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
-typedef char nvr_0_outputs_are_arrays[sizeof(gelu_outputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_inputs_are_arrays[
+    sizeof(gelu_inputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_outputs_are_arrays[
+    sizeof(gelu_outputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
 nuvec_status gelu_call(gelu_context *context, const gelu_inputs *inputs, gelu_outputs *outputs) {
   return nvr_call((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 1,
       (nuvec_array *)(void *)outputs, 1);
@@ -104,8 +108,10 @@ nuvec_status gelu_packed(gelu_context *context, const nuvec_array *inputs, size_
   return nvr_call((nvr_context *)context, &nvr_entries[0], inputs, ninputs, outputs, noutputs);
 }
 
-typedef char nvr_1_inputs_are_arrays[sizeof(gelu_small_inputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
-typedef char nvr_1_outputs_are_arrays[sizeof(gelu_small_outputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_1_inputs_are_arrays[
+    sizeof(gelu_small_inputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_1_outputs_are_arrays[
+    sizeof(gelu_small_outputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
 nuvec_status gelu_small_call(gelu_context *context, const gelu_small_inputs *inputs,
     gelu_small_outputs *outputs) {
   return nvr_call((nvr_context *)context, &nvr_entries[1], (const nuvec_array *)(const void *)inputs, 1,

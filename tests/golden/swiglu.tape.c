@@ -61,11 +61,15 @@ nuvec_status swiglu_create(const nuvec_options *options, swiglu_context **contex
 nuvec_status swiglu_destroy(swiglu_context *context) {
   return nvr_destroy((nvr_context *)context);
 }
-const char *swiglu_error(swiglu_context *context) { return nvr_error((nvr_context *)context); }
+const char *swiglu_error(swiglu_context *context) {
+  return nvr_error((nvr_context *)context);
+}
 void swiglu_release(nuvec_array *array) { nvr_release(array); }
 
-typedef char nvr_0_inputs_are_arrays[sizeof(swiglu_inputs) == 2 * sizeof(nuvec_array) ? 1 : -1];
-typedef char nvr_0_outputs_are_arrays[sizeof(swiglu_outputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_inputs_are_arrays[
+    sizeof(swiglu_inputs) == 2 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_outputs_are_arrays[
+    sizeof(swiglu_outputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
 nuvec_status swiglu_call(swiglu_context *context, const swiglu_inputs *inputs, swiglu_outputs *outputs) {
   return nvr_call((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 2,
       (nuvec_array *)(void *)outputs, 1);

@@ -62,11 +62,15 @@ nuvec_status tonemap_create(const nuvec_options *options, tonemap_context **cont
 nuvec_status tonemap_destroy(tonemap_context *context) {
   return nvr_destroy((nvr_context *)context);
 }
-const char *tonemap_error(tonemap_context *context) { return nvr_error((nvr_context *)context); }
+const char *tonemap_error(tonemap_context *context) {
+  return nvr_error((nvr_context *)context);
+}
 void tonemap_release(nuvec_array *array) { nvr_release(array); }
 
-typedef char nvr_0_inputs_are_arrays[sizeof(tonemap_inputs) == 2 * sizeof(nuvec_array) ? 1 : -1];
-typedef char nvr_0_outputs_are_arrays[sizeof(tonemap_outputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_inputs_are_arrays[
+    sizeof(tonemap_inputs) == 2 * sizeof(nuvec_array) ? 1 : -1];
+typedef char nvr_0_outputs_are_arrays[
+    sizeof(tonemap_outputs) == 1 * sizeof(nuvec_array) ? 1 : -1];
 nuvec_status tonemap_call(tonemap_context *context, const tonemap_inputs *inputs, tonemap_outputs *outputs) {
   return nvr_call((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 2,
       (nuvec_array *)(void *)outputs, 1);
