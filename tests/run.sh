@@ -39,6 +39,7 @@ group schema python3 tests/run_schema.py
 group wrong python3 tests/run_wrong.py
 stride=4099 # of the float32 patterns that a function is measured on
 [ -z "$LONG" ] || stride=1
+group halves python3 tests/run_halves.py
 group composites python3 tests/run_composites.py
 group numerics sh tests/numerics/run.sh
 group literals python3 tests/run_literals.py
