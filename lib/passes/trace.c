@@ -60,5 +60,8 @@ nv_graph *nv_trace(nv_spec *s, const nv_entry *e, uint32_t signature) {
   nv_drop(c, t->work);
   nv_drop(c, t->vals);
   nv_drop(c, t->args);
+  nv_drop(c, t->bodies);
+  nv_drop(c, t->body_map.hash);
+  nv_drop(c, t->body_map.id);
   return failed || c->errors ? NULL : t->g;
 }

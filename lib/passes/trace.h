@@ -157,6 +157,8 @@ typedef struct nvt {
   int64_t iterations, calls; /* so far */
   int64_t steps;        /* of work so far: work items, elements of lists and trees */
   nvt_cost *costs;      /* a function: NULL until one is asked for; nodes -1: not known yet */
+  struct nvt_body *bodies; uint32_t nbodies, bodies_cap; /* of loops, and what they cost */
+  nv_map body_map;
   nvt_arg *args; uint32_t args_cap; /* of the call that is being matched */
   nvt_refusal *refusals; uint32_t nrefusals, refusals_cap;
   bool failed;          /* an error was found */
@@ -288,8 +290,9 @@ const char *nvt_meant_name(nvt *t, const char *name); /* "; write None" for "new
 const char *nvt_meant_field(nvt *t, nv_str field); /* of an array: "; write transpose(x)" for "T", or what it has */
 
 /* ---- trace_count.c ---- */
-/* What block b of fn, or (NULL) its body and outputs, comes to at the least. */
-nvt_cost nvt_least_cost(nvt *t, const nv_function *fn, const nv_stmt_block *b);
+/* What fn's body and outputs come to at the least; what block b of the running function does. */
+nvt_cost nvt_least_cost(nvt *t, const nv_function *fn);
+nvt_cost nvt_least_of_block(nvt *t, const nv_stmt_block *b);
 /* Is there room for so many times this within 64 Mi nodes and calls? false: reported at pos, and the trace stops. */
 bool nvt_affords(nvt *t, nvt_cost cost, int64_t times, nv_pos pos);
 

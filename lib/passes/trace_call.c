@@ -382,7 +382,7 @@ static bool bind_statics(nvt *t, const nv_function *fn, const nvt_arg *given, nv
 
 static nvt_cost cost_of(nvt *t, uint32_t function) {
   if (!t->costs || t->costs[function].nodes < 0) {
-    const nvt_cost cost = nvt_least_cost(t, &t->s->functions[function], NULL);
+    const nvt_cost cost = nvt_least_cost(t, &t->s->functions[function]);
     t->costs[function] = cost;
   }
   return t->costs[function];

@@ -183,7 +183,8 @@ static void count_functions(counter *w) {
   nv_drop(t->c, stack);
 }
 
-nvt_cost nvt_least_cost(nvt *t, const nv_function *fn, const nv_stmt_block *b) {
+/* b: a block of fn; NULL: its body and outputs. */
+static nvt_cost least(nvt *t, const nv_function *fn, const nv_stmt_block *b) {
   counter w = {.t = t, .fn = fn};
   if (!t->costs) {
     t->costs = NV_NEW_N(t->c, nvt_cost, (size_t)t->s->nfunctions + 1);
@@ -191,10 +192,7 @@ nvt_cost nvt_least_cost(nvt *t, const nv_function *fn, const nv_stmt_block *b) {
   }
   nvt_cost cost;
   for (;;) {
-    if (b)
-      cost = count_block(&w, b);
-    else
-      cost = count_body(&w, fn);
+    cost = b ? count_block(&w, b) : count_body(&w, fn);
     if (!w.nmissing) break;
     count_functions(&w);
     w.fn = fn;
@@ -202,6 +200,26 @@ nvt_cost nvt_least_cost(nvt *t, const nv_function *fn, const nv_stmt_block *b) {
   nv_drop(t->c, w.asts);
   nv_drop(t->c, w.blocks);
   nv_drop(t->c, w.missing);
+  return cost;
+}
+
+nvt_cost nvt_least_cost(nvt *t, const nv_function *fn) { return least(t, fn, NULL); }
+
+struct nvt_body {
+  const nv_stmt_block *b;
+  nvt_cost cost;
+};
+
+/* Counted once a block: a loop may start as often as there are iterations. */
+nvt_cost nvt_least_of_block(nvt *t, const nv_stmt_block *b) {
+  const uint64_t hash = nv_hash(&b, sizeof b, 0); /* of an address: for looking up only */
+  uint32_t at = 0, k;
+  while ((k = nv_map_next(&t->body_map, hash, &at)) != NV_NONE)
+    if (t->bodies[k].b == b) return t->bodies[k].cost;
+  const nvt_cost cost = least(t, nvt_top(t)->fn, b);
+  NV_GROW(t->c, t->bodies, t->bodies_cap, (size_t)t->nbodies + 1);
+  t->bodies[t->nbodies] = (struct nvt_body){b, cost};
+  nv_map_add(t->c, &t->body_map, hash, t->nbodies++);
   return cost;
 }
 

@@ -218,11 +218,15 @@ void nvt_start_map(nvt *t, const nv_stmt *s) {
   }
   m->results = NV_NEW_N(t->c, nvt_val, (size_t)m->nleaves * m->nyields + 1);
   m->source = NV_NEW_N(t->c, uint32_t, m->nyields);
-  uint32_t y = 0;
+  nv_str *paths = NV_NEW_N(t->c, nv_str, m->ntrees);
+  uint32_t y = 0, k = 0;
+  for (nv_ast b = s->bindings; b != NV_NONE; b = nvt_at(t, b)->next)
+    paths[k++] = nvt_path_name(t, nvt_at(t, b)->first);
   for (nv_ast a = s->yields; a != NV_NONE; a = nvt_at(t, a)->next, y++) {
-    const nv_str name = nvt_path_name(t, yield_path(t, a));
-    for (uint32_t k = m->ntrees; k-- > 0;)
-      if (nvt_path_name(t, nvt_at(t, binding(t, m, k))->first) == name) m->source[y] = k;
+    const nv_str path = nvt_path_name(t, yield_path(t, a));
+    while (k-- > 0)
+      if (paths[k] == path) m->source[y] = k;
+    k = m->ntrees;
   }
   nvt_do_work(t, NVT_MAP_NEXT, NV_NONE, 0, m);
 }

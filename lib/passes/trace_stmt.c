@@ -250,7 +250,7 @@ static void start_for(nvt *t, const nv_stmt *s) {
     t->stop = true;
     good = false;
   }
-  if (good && s->then_ && !nvt_affords(t, nvt_least_cost(t, nvt_top(t)->fn, s->then_), v.u.seq->n, pos)) good = false;
+  if (good && s->then_ && !nvt_affords(t, nvt_least_of_block(t, s->then_), v.u.seq->n, pos)) good = false;
   if (!good) {
     for (uint32_t i = 0; i < s->ncarry; i++) nvt_rebind(t, s->carry[i], nvt_poison(), s->pos);
     return;
