@@ -19,7 +19,7 @@ ours() { git ls-files "$@" 2> /dev/null || find . -path ./build -prune -o -type 
 "$BUILD/nuvecc" specs/tonemap.yaml -o "$BUILD/style" || bad 'no header for tools/demo_tonemap.c'
 for cc in gcc clang-19 clang; do
   command -v $cc > /dev/null || continue
-  for f in lib/*.c lib/*/*.c cli/*.c tools/*.c tests/*.c tests/hostrun/*.c tests/unit/*.c; do
+  for f in lib/*.c lib/*/*.c cli/*.c tools/*.c tests/*.c tests/hostrun/*.c tests/unit/*.c bench/*.c; do
     [ -e "$f" ] && check "$cc $f" $cc $WARN $FLAGS -Ilib -Itests/unit -I"$BUILD/style" "$f"
   done
   [ $cc = clang-19 ] && break

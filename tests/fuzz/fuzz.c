@@ -107,7 +107,8 @@ static void work(nv_ctx *c, const uint8_t *data, size_t size) {
   MUST(read || c->errors);
   for (uint32_t i = 0; i < s->nast; i++) { /* a tree: children are made before or after, never themselves */
     uint32_t count = 0;
-    for (nv_ast k = s->ast[i].first; k != NV_NONE; k = s->ast[k].next) MUST(k < s->nast && k != i && ++count <= s->nast);
+    for (nv_ast k = s->ast[i].first; k != NV_NONE; k = s->ast[k].next)
+      MUST(k < s->nast && k != i && ++count <= s->nast);
   }
   nv_diag_flush(c);
 }

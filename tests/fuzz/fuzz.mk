@@ -1,5 +1,6 @@
 # fuzz.mk - the fuzzers: the library and tests/fuzz/fuzz.c with libFuzzer, ASan and UBSan, where clang-19 has them.
-FUZZ_CC   := $(shell f=$$(clang-19 -print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null); [ -e "$$f" ] && echo clang-19)
+FUZZ_RT   := $(shell clang-19 -print-file-name=libclang_rt.fuzzer-$(shell uname -m).a 2>/dev/null)
+FUZZ_CC    = $(if $(wildcard $(FUZZ_RT)),clang-19)
 # An empty array is NULL here, and NULL + 0 (defined as of C2y) would be reported: pointer-overflow is off for that.
 FUZZ_SAN   = -O1 -g -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=all
 FUZZ_OBJ   = $(LIB_SRC:%.c=$(BUILD)/fuzz/%.o) $(GEN:$(BUILD)/%.c=$(BUILD)/fuzz/%.o)
@@ -18,8 +19,8 @@ $(BUILD)/fuzz/libnuvec.a: $(FUZZ_OBJ)
 define fuzz_rule
 $(BUILD)/fuzz/$(1): tests/fuzz/fuzz.c $(BUILD)/fuzz/libnuvec.a
 	@echo "  cc $$@"
-	@$$(FUZZ_CC) $$(WARN) $$(DEFS) $$(FUZZ_SAN) -fsanitize=fuzzer -DFUZZ_TARGET=$$(shell echo $(1) | tr a-z A-Z) $$(PKG_C) $$< \
-	  $(BUILD)/fuzz/libnuvec.a $$(PKG_L) -lm -o $$@
+	@$$(FUZZ_CC) $$(WARN) $$(DEFS) $$(FUZZ_SAN) -fsanitize=fuzzer -DFUZZ_TARGET=$$(shell echo $(1) | tr a-z A-Z) \
+	  $$(PKG_C) $$< $(BUILD)/fuzz/libnuvec.a $$(PKG_L) -lm -o $$@
 endef
 $(foreach f,$(FUZZERS),$(eval $(call fuzz_rule,$(f))))
 $(BUILD)/fuzz/seeds/.made: tests/fuzz/seeds.py $(BUILD)/nuvecc $(BUILD)/oplist $(wildcard specs/*.yaml tests/*/*.yaml)

@@ -59,7 +59,8 @@ static const char json_text[] =
     "\"inputs\": {\"x\": {\"dtype\": \"float32\", \"shape\": [4, null]}}, \"nodes\": [\"a = x[1:, None] ** -0.5\","
     "{\"name\": \"/y/0\", \"op\": \"add\", \"inputs\": [\"a\", {\"const\": [[1e-3, -2]], \"dtype\": \"float32\"}]},"
     "{\"name\": \"y\", \"op\": \"sum\", \"inputs\": [\"/y/0\"], \"axis\": [0], \"keepdims\": true}],"
-    "\"outputs\": [\"y\", \"a\"]}}, \"entries\": {\"f\": {\"style\": \"flat\", \"signatures\": [{\"x\": \"float32[4,4]\"}]}}}";
+    "\"outputs\": [\"y\", \"a\"]}}, \"entries\": {\"f\": {\"style\": \"flat\", "
+    "\"signatures\": [{\"x\": \"float32[4,4]\"}]}}}";
 
 static void cut_everywhere(void **state) {
   (void)state;
@@ -125,7 +126,8 @@ static void long_words(void **state) {
   enum { N = 100000 };
   char *text = malloc(N + 300);
   assert_non_null(text);
-  int n = sprintf(text, "nuvec: 1\nname: m\nfunctions:\n  f:\n    inputs: {x: \"float32[4]\"}\n    outputs: \"x + '\\\\n");
+  int n = sprintf(text, "nuvec: 1\nname: m\nfunctions:\n  f:\n    inputs: {x: \"float32[4]\"}\n"
+                        "    outputs: \"x + '\\\\n");
   for (int k = 0; k < N / 2; k++) n += sprintf(text + n, "\xC3\xA9");
   n += sprintf(text + n, "'\"\n");
   said s;
