@@ -161,19 +161,6 @@ static const char *put_levels(nv_gen *e, nv_dtype d) {
   return result;
 }
 
-/* The value of a reduction over nothing (nuvec-ops(5)). */
-static const char *of_nothing(nv_gen *e, nv_dtype d) {
-  switch (e->k->reduce_op) {
-  case NV_OP_sum:
-  case NV_OP_any: return nv_gen_literal(e, d, 0);
-  case NV_OP_prod:
-    return nv_gen_literal(e, d, nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64)) ? nv_f32_to_bits(d, 1.0f) : 1);
-  case NV_OP_all: return "true";
-  case NV_OP_mean: return d == NV_F32 ? "NAN" : nv_gen_literal(e, d, nv_f32_to_bits(d, NAN));
-  default: nv_bug(e->c, "%s of nothing reaches a kernel", nv_ops[e->k->reduce_op].name);
-  }
-}
-
 void nv_gen_reduce(nv_gen *e) {
   nv_ctx *c = e->c;
   nv_buf *b = e->b;
@@ -196,7 +183,7 @@ void nv_gen_reduce(nv_gen *e) {
     nv_line(b, 2, "%s %s = %s[%s];", nv_msl_type((nv_dtype)p->dtype), e->text[i], e->buffer[p->operand],
             nv_index_text(&e->index, e->offset[i]));
   }
-  const char *value = n ? put_levels(e, d) : of_nothing(e, d);
+  const char *value = n ? put_levels(e, d) : nv_gen_literal(e, d, nv_value_of_nothing(c, k->reduce_op, d));
   if (k->reduce_op == NV_OP_mean && n) {
     /* times 1/n, rounded once to float32 */
     const float scale = nv_reciprocal_of(n);

@@ -139,7 +139,7 @@ static void reduce(run *r, nv_op op, nv_value v, nv_value a, const int64_t *axes
     nv_eval_strided(x, gathered, rank, dims, strides, nv_dtype_size[d]);
     x = gathered;
   }
-  if (n == 0 && (op == NV_OP_max || op == NV_OP_min) && rows) nv_bug(c, "%s of nothing", nv_ops[op].name);
+  if (n == 0 && nv_ops[op].nothing == NV_NOTHING_ERROR && rows) nv_bug(c, "%s of nothing", nv_ops[op].name);
   void *spare = room(c, n * sizeof(nv_c64));
   nv_eval_rows(op, d, result, x, out, rows, n, spare, r->flush);
   nv_drop(c, spare);

@@ -150,11 +150,6 @@ static bool axes(nv_ctx *c, const int64_t *list, uint32_t n, uint32_t rank, bool
   return true;
 }
 
-/* max and min of nothing have no value. */
-static bool empty_has_value(const nv_op_info *row) {
-  return row->cls != NV_REDUCE || (strcmp(row->name, "max") != 0 && strcmp(row->name, "min") != 0);
-}
-
 static bool reduce(nv_ctx *c, const nv_op_info *row, nv_shape from, nv_attr attr, nv_shape *shape,
                    const char **why) {
   uint32_t rank = nv_shape_rank(c, from), n = nv_attr_count(c, attr), set, out = 0;
@@ -169,7 +164,7 @@ static bool reduce(nv_ctx *c, const nv_op_info *row, nv_shape from, nv_attr attr
       result[out++] = dims[k];
       continue;
     }
-    if (nv_dim_is_const(c, dims[k], &v) && v == 0 && !empty_has_value(row))
+    if (nv_dim_is_const(c, dims[k], &v) && v == 0 && row->nothing == NV_NOTHING_ERROR)
       return fail(c, why, "%s over axis %u of %s, which has no elements", row->name, k,
                   nv_shape_text(c, from));
     if (list[0]) result[out++] = nv_dim_const(c, 1);

@@ -49,3 +49,13 @@ void nv_op_arity(nv_op op, uint32_t *min, uint32_t *max) {
     p += n;
   }
 }
+
+uint64_t nv_value_of_nothing(nv_ctx *c, nv_op op, nv_dtype d) {
+  const bool number = nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64));
+  switch (nv_ops[op].nothing) {
+  case NV_NOTHING_ZERO: return 0;
+  case NV_NOTHING_ONE: return number ? nv_f32_to_bits(d, 1.0f) : 1;
+  case NV_NOTHING_NAN: return nv_f32_to_bits(d, nv_bits_to_f32(NV_F32, 0x7fc00000u));
+  default: nv_bug(c, "%s of nothing", nv_ops[op].name);
+  }
+}

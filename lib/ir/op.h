@@ -90,6 +90,9 @@ static inline nv_kind nv_kind_of(nv_dtype d) {
 #define NV_MAX_OPERANDS 8
 #define NV_MAX_ATTRS 6
 
+/* What a reduction of no elements gives. */
+typedef enum nv_nothing { NV_NOTHING_ERROR, NV_NOTHING_ZERO, NV_NOTHING_ONE, NV_NOTHING_NAN } nv_nothing;
+
 typedef struct nv_op_info {
   const char *name;
   const char *aliases; /* space-separated, or NULL */
@@ -99,6 +102,7 @@ typedef struct nv_op_info {
   nv_op_class cls;
   nv_dtype_rule dtype;
   nv_shape_rule shape;
+  nv_nothing nothing; /* reductions */
   uint32_t domain; /* dtypes that operands may have after conversion by the rule: NV_BIT mask */
   uint32_t flags;
   /* Metal text by the kind of the (converted) operand dtype: $0 $1 $2 operands (names or literals), $T the result's
@@ -120,6 +124,8 @@ extern const nv_op_info nv_ops[NV_NOPS];
 nv_op nv_op_find(const char *name);
 /* Operand counts, from params. */
 void nv_op_arity(nv_op op, uint32_t *min, uint32_t *max);
+/* Bits in the result's dtype of a reduction of no elements. */
+uint64_t nv_value_of_nothing(nv_ctx *c, nv_op op, nv_dtype d);
 static inline uint32_t nv_op_results(nv_op op) { return nv_ops[op].results ? nv_ops[op].results : 1; }
 
 #endif

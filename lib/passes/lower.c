@@ -268,19 +268,6 @@ static void add_store(lowering *l, nv_value v, uint32_t port, uint32_t arg, nv_d
 
 /* ---- items ---- */
 
-/* The value of a reduction of nothing (nuvec-ops(5), "Reductions"). */
-static uint64_t value_of_nothing(lowering *l, nv_op op, nv_dtype d) {
-  bool number = nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64));
-  switch (op) {
-  case NV_OP_sum:
-  case NV_OP_any: return 0;
-  case NV_OP_prod:
-  case NV_OP_all: return number ? nv_f32_to_bits(d, 1.0f) : 1;
-  case NV_OP_mean: return nv_f32_to_bits(d, NAN);
-  default: nv_bug(l->c, "%s of nothing", nv_ops[op].name);
-  }
-}
-
 static uint32_t convert(lowering *l, uint32_t arg, nv_dtype to, nv_value v) {
   int64_t attr = to;
   if (l->k->instrs[arg].dtype == (uint8_t)to) return arg;
@@ -299,7 +286,7 @@ static uint32_t finish(lowering *l, const frame *t) {
     return add_instr(l, i);
   }
   case NV_ITEM_CONST: {
-    uint64_t bits = value_of_nothing(l, (nv_op)w->op, d);
+    uint64_t bits = nv_value_of_nothing(l->c, (nv_op)w->op, d);
     return add_instr(l, (nv_instr){.kind = NV_I_CONST, .dtype = (uint8_t)d, .bits = bits, .value = w->value});
   }
   case NV_ITEM_REDUCE: {

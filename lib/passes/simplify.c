@@ -253,19 +253,10 @@ static nv_value add_const(walk *w, nv_dtype dtype, uint64_t bits, uint32_t origi
 static bool reduces_nothing(nv_ctx *c, const form *f, nv_shape from) {
   const int64_t *attr = nv_attr_list(c, f->attr);
   uint32_t n = nv_attr_count(c, f->attr);
-  switch (f->op) {
-  case NV_OP_mean: return n == 1; /* over no axes; over axes of size 1 it is computed */
-  case NV_OP_sum:
-  case NV_OP_prod:
-  case NV_OP_max:
-  case NV_OP_min:
-  case NV_OP_any:
-  case NV_OP_all:
-    for (uint32_t k = 1; k < n; k++)
-      if (!is_one(c, nv_shape_dims(c, from)[attr[k]])) return false;
-    return true;
-  default: return false;
-  }
+  if (nv_ops[f->op].dtype == NV_DT_MEAN) return n == 1; /* over no axes; over axes of size 1 it is computed */
+  for (uint32_t k = 1; k < n; k++)
+    if (!is_one(c, nv_shape_dims(c, from)[attr[k]])) return false;
+  return true;
 }
 
 static nv_value make(walk *w, form *f);

@@ -374,7 +374,7 @@ nvt_val nvt_apply_op(nvt *t, nvt_opcall *call) {
       return nvt_poison();
     }
   }
-  if (row->shape == NV_SH_REDUCE && row->dtype == NV_DT_SAME && reduces_nothing(t, shape, attrs.attr)) {
+  if (row->shape == NV_SH_REDUCE && row->nothing == NV_NOTHING_ERROR && reduces_nothing(t, shape, attrs.attr)) {
     nvt_error(t, call->pos, "%s of nothing: %s", row->name, nvt_show_shape(t, shape));
     return nvt_poison();
   }
