@@ -52,6 +52,7 @@ group cases python3 tests/run_cases.py
 group corpus python3 tests/run_corpus.py
 group examples python3 tests/run_examples.py
 group vectors python3 tests/run_vectors.py
+[ -z "$LONG" ] || group ubsan sh tests/ubsan.sh
 group random python3 tests/random/run.py
 group hostile python3 tests/hostile.py
 group fuzz python3 tests/fuzz/run.py
