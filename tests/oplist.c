@@ -18,17 +18,17 @@ static void put(const char *key, const char *text) {
 }
 
 int main(void) {
-  static const char *const classes[] = {"leaf", "elem", "view", "reduce", "copy", "expand"};
+  static const char *const classes[] = {"leaf", "elem", "view", "reduce", "copy", "expand", "index"};
   static const char *const rules[] = {"same",    "float",  "promote", "promote_float", "compare",
                                       "logical", "select", "attr",    "sum",           "mean",
                                       "real", "shift"};
   static const char *const kinds[] = {"end",  "axis", "axes",   "perm",  "shape",
-                                      "bool", "int",  "number", "dtype", "slice"};
+                                      "bool", "int",  "number", "dtype", "slice",  "value"};
   puts("[");
   bool first = true;
   for (int k = 0; k < NV_NOPS; k++) {
     const nv_op_info *o = &nv_ops[k];
-    if (!o->name || o->cls == NV_LEAF) continue;
+    if (!o->name || o->cls == NV_LEAF || o->flags & NV_INNER) continue;
     printf("%s{", first ? "" : ",\n");
     first = false;
     put("name", o->name);

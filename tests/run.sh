@@ -53,6 +53,7 @@ group corpus python3 tests/run_corpus.py
 group examples python3 tests/run_examples.py
 group vectors python3 tests/run_vectors.py
 [ -z "$LONG" ] || group ubsan sh tests/ubsan.sh
+group moves python3 tests/moves/run_moves.py
 group random python3 tests/random/run.py
 group hostile python3 tests/hostile.py
 group fuzz python3 tests/fuzz/run.py

@@ -15,6 +15,8 @@ static void put(const char *text) {
       fputs("\\e", stdout);
     else if (*text == '-')
       fputs("\\-", stdout);
+    else if (*text == ' ' && text[-1] == '.') /* a sentence starts a line */
+      putchar('\n');
     else
       putchar(*text);
   }

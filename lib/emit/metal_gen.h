@@ -47,6 +47,8 @@ extern const char nv_component_names[]; /* "xyzw" */
 const char *nv_gen_literal(nv_gen *e, nv_dtype d, uint64_t bits);
 /* `float4` of a dtype; bools move as uchar4 (vectors of bool are to be avoided in memory). */
 const char *nv_gen_vector_type(nv_gen *e, nv_dtype d);
+/* An index as a value, where the kernel's indices are declared: `int(row)`. */
+const char *nv_gen_index(nv_gen *e, uint32_t i);
 /* A comma-separated list in brackets behind what stands in b already, broken between items where a line gets full. */
 void nv_put_list(nv_buf *b, uint32_t indent, const char *const *items, uint32_t n, const char *end);
 /* Instructions [from, to) as statements, one point at a time; loads that have a variable already are left out. */

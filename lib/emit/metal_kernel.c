@@ -50,6 +50,7 @@ uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail) {
   bool any = false;
   for (uint32_t i = 0; i < k->ninstrs; i++) {
     const nv_instr *p = &k->instrs[i];
+    if (p->kind == NV_I_INDEX && i < inner && nv_dim_uses(c, p->offset, symbol)) return 1;
     if (!nv_moves(p)) continue;
     int *before = &strides[p->operand];
     if (i >= inner) { /* once a point: the binding stays scalar */
@@ -216,6 +217,10 @@ static void prepare(nv_gen *e) {
   for (uint32_t i = 0; i < n; i++) {
     const nv_instr *p = &k->instrs[i];
     if (p->kind == NV_I_CONST) e->text[i] = nv_gen_literal(e, (nv_dtype)p->dtype, p->bits);
+    if (p->kind == NV_I_INDEX) {
+      e->offset[i] = p->offset;
+      nv_index_want(&e->index, p->offset, p->dtype == NV_I32);
+    }
     if (!nv_moves(p)) continue;
     e->offset[i] = p->offset;
     if (e->width == 4 && i < e->inner && nv_stride(c, p->offset, inner) == 1) {
@@ -232,7 +237,10 @@ static void prepare(nv_gen *e) {
   }
   for (uint32_t o = 0; o < k->noperands; o++) e->buffer[o] = buffer_name(e, o);
   for (uint32_t i = 0; e->width == 4 && i < e->inner; i++)
-    if (k->instrs[i].kind == NV_I_LOAD) e->text[i] = nv_gen_load_name(e, k->instrs[i].operand);
+    if (k->instrs[i].kind == NV_I_LOAD)
+      e->text[i] = nv_gen_load_name(e, k->instrs[i].operand);
+    else if (k->instrs[i].kind == NV_I_INDEX)
+      e->text[i] = nv_names_fresh(&e->names, "at");
 }
 
 void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const nv_kernel *k) {

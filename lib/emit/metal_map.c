@@ -27,7 +27,8 @@ static void put_tail(nv_gen *e, uint32_t indent) {
   const char *values = NULL;
   if (e->nresults) {
     for (uint32_t i = 0; i < e->nparams; i++)
-      items[i] = e->vector[e->k->instrs[e->params[i]].operand] ? at[e->params[i]] : e->text[e->params[i]];
+      items[i] = at[e->params[i]] && e->vector[e->k->instrs[e->params[i]].operand] ? at[e->params[i]]
+                                                                                   : e->text[e->params[i]];
     values = nv_names_fresh(&e->names, "p");
     for (uint32_t s = 0; s < indent; s++) nv_putc(e->b, ' ');
     if (e->nresults > 1)
@@ -71,6 +72,9 @@ void nv_gen_map(nv_gen *e) {
     if (k->instrs[i].kind == NV_I_LOAD && !e->vector[k->instrs[i].operand])
       nv_line(b, 2, "%s %s = %s[%s];", nv_msl_type((nv_dtype)k->instrs[i].dtype), e->text[i],
               e->buffer[k->instrs[i].operand], nv_index_text(&e->index, e->offset[i]));
+  for (uint32_t i = 0; i < k->ninstrs; i++)
+    if (k->instrs[i].kind == NV_I_INDEX)
+      nv_line(b, 2, "%s %s = %s;", nv_msl_type((nv_dtype)k->instrs[i].dtype), e->text[i], nv_gen_index(e, i));
   const long long extent = (long long)nv_dim_value(e->c, k->extent[k->rank - 1]);
   const uint32_t indent = e->tail ? 4 : 2;
   if (e->tail) nv_printf(b, "  if (%s + 4u <= %lldu) {\n", e->index.variables[0], extent);

@@ -39,6 +39,11 @@ void nv_put_list(nv_buf *b, uint32_t indent, const char *const *items, uint32_t 
   nv_putc(b, '\n');
 }
 
+const char *nv_gen_index(nv_gen *e, uint32_t i) {
+  return nv_format(e->c, "%s(%s)", nv_msl_type((nv_dtype)e->k->instrs[i].dtype),
+                   nv_index_text(&e->index, e->offset[i]));
+}
+
 /* One operation into a variable of its own. */
 static void put_statement(nv_gen *e, uint32_t indent, uint32_t i, const char **text) {
   const nv_instr *p = &e->k->instrs[i];
@@ -68,6 +73,8 @@ void nv_gen_scalar(nv_gen *e, uint32_t indent, uint32_t from, uint32_t to) {
     else if (p->kind == NV_I_STORE)
       nv_line(e->b, indent, "%s[%s] = %s;", e->buffer[p->operand], nv_index_text(&e->index, e->offset[i]),
               e->text[p->arg[0]]);
+    else if (p->kind == NV_I_INDEX && !e->text[i])
+      e->text[i] = nv_gen_index(e, i);
     else if (p->kind == NV_I_LOAD) {
       e->text[i] = nv_gen_load_name(e, p->operand);
       nv_line(e->b, indent, "%s %s = %s[%s];", nv_msl_type((nv_dtype)p->dtype), e->text[i], e->buffer[p->operand],
@@ -97,8 +104,11 @@ void nv_gen_point(nv_gen *e) {
     e->results[e->nresults++] = p->arg[0];
   }
   if (!e->nresults) return;
-  for (uint32_t i = 0; i < e->inner; i++)
-    if (k->instrs[i].kind == NV_I_LOAD && used[i]) e->params[e->nparams++] = i, loads[k->instrs[i].operand]++;
+  for (uint32_t i = 0; i < e->inner; i++) {
+    if (!used[i]) continue;
+    if (k->instrs[i].kind == NV_I_LOAD) e->params[e->nparams++] = i, loads[k->instrs[i].operand]++;
+    if (k->instrs[i].kind == NV_I_INDEX) e->params[e->nparams++] = i;
+  }
 
   const char **text = NV_NEW_N(c, const char *, k->ninstrs + 1);
   const char **items = NV_NEW_N(c, const char *, k->ninstrs + 1);
@@ -106,7 +116,7 @@ void nv_gen_point(nv_gen *e) {
     if (k->instrs[i].kind == NV_I_CONST) text[i] = e->text[i];
   for (uint32_t i = 0; i < e->nparams; i++) {
     const nv_instr *p = &k->instrs[e->params[i]];
-    text[e->params[i]] = loads[p->operand] == 1 ? e->buffer[p->operand] : e->text[e->params[i]];
+    text[e->params[i]] = p->kind == NV_I_LOAD && loads[p->operand] == 1 ? e->buffer[p->operand] : e->text[e->params[i]];
     items[i] = nv_format(c, "%s %s", nv_msl_type((nv_dtype)p->dtype), text[e->params[i]]);
   }
   const bool several = e->nresults > 1;

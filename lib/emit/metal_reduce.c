@@ -178,6 +178,10 @@ void nv_gen_reduce(nv_gen *e) {
   nv_index_declare(&e->index, b, 2, e->index.symbols[1]);
   for (uint32_t i = 0; i < e->inner; i++) { /* the same for all elements of a point */
     const nv_instr *p = &k->instrs[i];
+    if (p->kind == NV_I_INDEX && !nv_dim_uses(c, e->offset[i], e->index.symbols[1])) {
+      if (!e->text[i]) e->text[i] = nv_names_fresh(&e->names, "at");
+      nv_line(b, 2, "%s %s = %s;", nv_msl_type((nv_dtype)p->dtype), e->text[i], nv_gen_index(e, i));
+    }
     if (p->kind != NV_I_LOAD || nv_dim_uses(c, e->offset[i], e->index.symbols[1])) continue;
     if (!e->text[i]) e->text[i] = nv_gen_load_name(e, p->operand);
     nv_line(b, 2, "%s %s = %s[%s];", nv_msl_type((nv_dtype)p->dtype), e->text[i], e->buffer[p->operand],

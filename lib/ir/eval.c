@@ -110,6 +110,23 @@ static void slice(run *r, nv_value v, nv_value a, const int64_t *first) {
   nv_eval_strided(count_of(r, v) ? x + start * (int64_t)size : x, fresh(r, v), rank, dims, strides, size);
 }
 
+static void pad_edge(run *r, nv_value v, nv_value a, const int64_t *before) {
+  int64_t from[NV_MAX_RANK], dims[NV_MAX_RANK];
+  const uint32_t rank = sizes_of(r, a, from);
+  sizes_of(r, v, dims);
+  nv_eval_padded(r->g->c, data_of(r, a), fresh(r, v), rank, from, before, dims, nv_dtype_size[nv_dtype_of(r->g, v)]);
+}
+
+static void iota(run *r, nv_value v) {
+  const size_t n = count_of(r, v);
+  void *out = fresh(r, v);
+  for (size_t i = 0; i < n; i++)
+    if (nv_dtype_of(r->g, v) == NV_I32)
+      ((int32_t *)out)[i] = (int32_t)i;
+    else
+      ((int64_t *)out)[i] = (int64_t)i;
+}
+
 /* Kept axes outside, reduced ones inside, each in order; gathered first unless they lie so already. */
 static void reduce(run *r, nv_op op, nv_value v, nv_value a, const int64_t *axes, uint32_t naxes) {
   nv_ctx *c = r->g->c;
@@ -170,6 +187,8 @@ static void run_node(run *r, const nv_node_rec *node) {
       broadcast(r, v, nv_operand(g, node, 0));
     else if (op == NV_OP_slice)
       slice(r, v, nv_operand(g, node, 0), attr);
+    else if (op == NV_OP_pad_edge)
+      pad_edge(r, v, nv_operand(g, node, 0), attr);
     else
       share(r, v, nv_operand(g, node, 0));
     break;
@@ -185,6 +204,7 @@ static void run_node(run *r, const nv_node_rec *node) {
     nv_eval_elem(op, dtypes, nv_dtype_of(g, v), in, fresh(r, v), count_of(r, v), r->flush);
     break;
   }
+  case NV_INDEX: iota(r, v); break;
   case NV_EXPAND: nv_bug(g->c, "evaluation of %s", nv_ops[op].name);
   }
   for (uint32_t k = 0; k < node->noperands; k++) used(r, nv_operand(g, node, k));

@@ -39,6 +39,10 @@ void nv_eval_elem(nv_op op, const nv_dtype *dtypes, nv_dtype result, const void 
 /* out, dense row-major of shape dims, from in by strides in elements of size bytes (0: repeated). */
 void nv_eval_strided(const void *in, void *out, uint32_t rank, const int64_t *dims, const int64_t *strides,
                      size_t size);
+/* out, of shape dims, from in of shape from: of every axis the first element before[k] times before it, the last one
+ * behind it as often as dims has room for. */
+void nv_eval_padded(nv_ctx *c, const void *in, void *out, uint32_t rank, const int64_t *from, const int64_t *before,
+                    const int64_t *dims, size_t size);
 /* A reduction of rows: in is [rows, n] of dtype d, out [rows] of dtype result. spare has room for n
  * float32 or, where d is complex64, complex64 elements. */
 void nv_eval_rows(nv_op op, nv_dtype d, nv_dtype result, const void *in, void *out, size_t rows, size_t n,

@@ -54,3 +54,29 @@ void nv_eval_strided(const void *in, void *out, uint32_t rank, const int64_t *di
     }
   }
 }
+
+void nv_eval_padded(nv_ctx *c, const void *in, void *out, uint32_t rank, const int64_t *from, const int64_t *before,
+                    const int64_t *dims, size_t size) {
+  int64_t *at[NV_MAX_RANK] = {NULL}, index[NV_MAX_RANK] = {0}, stride = 1, count = 1;
+  for (uint32_t k = rank; k-- > 0;) { /* where each place of an axis comes from, in elements */
+    uint32_t cap = 0;
+    at[k] = nv_grow(c, NULL, &cap, (size_t)dims[k] + 1, sizeof *at[k]);
+    for (int64_t i = 0; i < dims[k]; i++) {
+      const int64_t j = i - before[k], last = from[k] - 1;
+      at[k][i] = (j < 0 ? 0 : j > last ? last : j) * stride;
+    }
+    stride *= from[k];
+    count *= dims[k];
+  }
+  char *to = out;
+  for (int64_t n = 0; n < count; n++, to += size) {
+    int64_t offset = 0;
+    for (uint32_t k = 0; k < rank; k++) offset += at[k][index[k]];
+    memcpy(to, (const char *)in + offset * (int64_t)size, size);
+    for (uint32_t k = rank; k-- > 0;) { /* the next element, as an odometer */
+      if (++index[k] < dims[k]) break;
+      index[k] = 0;
+    }
+  }
+  for (uint32_t k = 0; k < rank; k++) nv_drop(c, at[k]);
+}

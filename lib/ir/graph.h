@@ -11,7 +11,8 @@
  * Attributes (int64 lists) an op:
  *   INPUT {index}   CONST {bits}   astype {dtype}   transpose {permutation…}   expand_dims, squeeze {axes…} (sorted,
  *   counted in the result for expand_dims, in the operand for squeeze)   reshape, broadcast_to {} (the result's shape
- *   says it)   sum, max, mean, … {keepdims, axes…} (sorted; all of them listed, never "None")   others {}
+ *   says it)   slice {firsts…, steps…}   pad_edge {elements before…}   iota {dtype}   sum, max, mean, … {keepdims,
+ *   axes…} (sorted; all of them listed, never "None")   others {}
  */
 #ifndef NV_GRAPH_H
 #define NV_GRAPH_H
@@ -105,9 +106,9 @@ static inline nv_value nv_operand(const nv_graph *g, const nv_node_rec *n, uint3
 }
 
 /* Result dtype and shape of op on operands that have the dtypes and shapes its row asks for; false when they don't
- * (text for people in *why, in the arena: it names the op or what doesn't fit). For reshape, broadcast_to and slice,
- * *shape is given by the caller and checked. Sizes that aren't known pass unless they can't fit: the guard is the
- * caller's. */
+ * (text for people in *why, in the arena: it names the op or what doesn't fit). For reshape, broadcast_to, slice,
+ * pad_edge and iota, *shape is given by the caller and checked. Sizes that aren't known pass unless they can't fit: the
+ * guard is the caller's. */
 bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_attr attr, nv_dtype *dtype,
               nv_shape *shape, const char **why);
 

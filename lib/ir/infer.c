@@ -35,7 +35,7 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
       return fail(c, why, "%s takes %u operand%s, not %u", row->name, min, min == 1 ? "" : "s", n);
     return fail(c, why, "%s takes %u to %u operands, not %u", row->name, min, max, n);
   }
-  if (n <= first) return fail(c, why, "%s has no operands", row->name);
+  if (n <= first && row->cls != NV_INDEX) return fail(c, why, "%s has no operands", row->name);
   if (first && operands[0] != NV_BOOL)
     return fail(c, why, "%s takes a bool condition, not %s", row->name, nv_dtype_name[operands[0]]);
   for (uint32_t k = first; k < n; k++) {
@@ -47,7 +47,7 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
     if (!nv_is(operands[k], row->domain))
       return fail(c, why, "%s doesn't take %s", row->name, nv_dtype_name[operands[k]]);
   }
-  nv_dtype d = operands[first];
+  nv_dtype d = n > first ? operands[first] : NV_BOOL;
   bool floating = nv_at_least_float(d) == d;
   switch (row->dtype) {
   case NV_DT_SAME:
@@ -65,7 +65,9 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
   case NV_DT_ATTR: {
     int64_t to = nv_attr_count(c, attr) == 1 ? nv_attr_list(c, attr)[0] : -1;
     if (to < 0 || to >= NV_NDTYPES) return fail(c, why, "%s needs a dtype", row->name);
-    if (row->msl[0] && nv_dtype_size[to] != nv_dtype_size[d]) /* a row with Metal text moves bits */
+    if (n == 0 && !nv_is((nv_dtype)to, row->domain))
+      return fail(c, why, "%s has no %s form", row->name, nv_dtype_name[to]);
+    if (n && row->msl[0] && nv_dtype_size[to] != nv_dtype_size[d]) /* a row with Metal text moves bits */
       return fail(c, why, "not supported yet: a view of %s as %s", nv_dtype_name[d], nv_dtype_name[to]);
     d = (nv_dtype)to;
     break;
@@ -238,6 +240,31 @@ static bool slice(nv_ctx *c, nv_shape from, nv_attr attr, nv_shape to, const cha
   return true;
 }
 
+/* Attributes: of every axis, how often its first element stands before it; the result's size says how often its last
+ * one stands behind it. */
+static bool pad_edge(nv_ctx *c, nv_shape from, nv_attr attr, nv_shape to, const char **why) {
+  uint32_t rank = nv_shape_rank(c, from);
+  const int64_t *before = nv_attr_list(c, attr);
+  if (nv_attr_count(c, attr) != rank || nv_shape_rank(c, to) != rank)
+    return fail(c, why, "padding of %s needs rank %u and %u numbers", nv_shape_text(c, from), rank, rank);
+  for (uint32_t k = 0; k < rank; k++) {
+    int64_t size, n, least;
+    if (!nv_dim_is_const(c, nv_shape_dims(c, from)[k], &size) || !nv_dim_is_const(c, nv_shape_dims(c, to)[k], &n))
+      return fail(c, why, "not supported yet: padding of an open size");
+    if (before[k] < 0 || !nv_add64(before[k], size, &least) || n < least || (size == 0 && n > 0))
+      return fail(c, why, "axis %u of %s isn't padded to %lld by %lld before it", k, nv_shape_text(c, from),
+                  (long long)n, (long long)before[k]);
+  }
+  return true;
+}
+
+static bool iota(nv_ctx *c, nv_dtype d, nv_shape to, const char **why) {
+  int64_t n;
+  if (nv_shape_rank(c, to) != 1 || !nv_dim_is_const(c, nv_shape_dims(c, to)[0], &n))
+    return fail(c, why, "iota has one axis, of a known size, not %s", nv_shape_text(c, to));
+  return nv_int_fits(d, n) || fail(c, why, "%lld indices don't fit %s", (long long)n, nv_dtype_name[d]);
+}
+
 bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_attr attr, nv_dtype *dtype,
               nv_shape *shape, const char **why) {
   nv_ctx *c = g->c;
@@ -263,6 +290,8 @@ bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_at
   case NV_SH_EXPAND_DIMS: fits = expand_dims(c, shapes[0], attr, shape, why); break;
   case NV_SH_SQUEEZE: fits = squeeze(c, shapes[0], attr, shape, why); break;
   case NV_SH_SLICE: fits = slice(c, shapes[0], attr, *shape, why); break;
+  case NV_SH_PAD_EDGE: fits = pad_edge(c, shapes[0], attr, *shape, why); break;
+  case NV_SH_IOTA: fits = iota(c, *dtype, *shape, why); break;
   case NV_SH_REDUCE: fits = reduce(c, row, shapes[0], attr, shape, why); break;
   case NV_SH_NONE: return fail(c, why, "not supported yet: %s", row->name);
   }

@@ -16,6 +16,11 @@ static void put_instr(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t 
   nv_printf(b, "v%u = ", n);
   switch (i->kind) {
   case NV_I_CONST: nv_printf(b, "const 0x%0*" PRIx64, 2 * nv_dtype_size[i->dtype], i->bits); break;
+  case NV_I_INDEX:
+    nv_puts(b, "index [");
+    nv_put_dim(b, i->offset);
+    nv_putc(b, ']');
+    break;
   case NV_I_LOAD:
     nv_printf(b, "load b%u[", i->operand);
     nv_put_dim(b, i->offset);

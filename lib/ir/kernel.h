@@ -16,6 +16,7 @@ typedef enum nv_kernel_kind {
 
 typedef enum nv_instr_kind {
   NV_I_CONST,  /* bits */
+  NV_I_INDEX,  /* offset, as a value of dtype int32 or int64 */
   NV_I_LOAD,   /* operand, offset */
   NV_I_OP,     /* op, arg, attr */
   NV_I_REDUCE, /* REDUCE kernels, once: arg[0] combined over all reduced elements by op (sum, max, mean); what stands
@@ -29,7 +30,7 @@ typedef struct nv_instr {
   uint8_t nargs;
   uint32_t arg[3];  /* instructions */
   uint32_t operand; /* index into nv_kernel.operands */
-  nv_dim offset;    /* elements from the operand's start */
+  nv_dim offset;    /* elements from the operand's start; INDEX: the value */
   uint64_t bits;
   nv_attr attr;
   nv_value value; /* of the graph; for comments */

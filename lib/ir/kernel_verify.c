@@ -92,6 +92,11 @@ static void check_instr(const verifier *v, const nv_kernel *k, uint32_t n, uint3
     if (nv_dtype_size[i->dtype] < 8 && i->bits >> (8 * nv_dtype_size[i->dtype]))
       broken(v, "v%u has bits outside its dtype", n);
     break;
+  case NV_I_INDEX:
+    if (i->dtype != NV_I32 && i->dtype != NV_I64) broken(v, "v%u is an index of %s", n, nv_dtype_name[i->dtype]);
+    if (i->nargs) broken(v, "v%u has %u arguments", n, i->nargs);
+    if (behind && nv_dim_uses(v->c, i->offset, k->reduce_symbol)) broken(v, "v%u uses the reduction's symbol", n);
+    break;
   case NV_I_LOAD:
   case NV_I_STORE:
     if (i->operand >= k->noperands) broken(v, "v%u has no operand", n);

@@ -34,7 +34,8 @@ nv_op nv_op_find(const char *name) {
   if (n == 0) return NV_NOPS;
   /* input and const are no names of the language */
   for (int op = NV_OP_CONST + 1; op < NV_NOPS; op++)
-    if (nv_ops[op].name[0] == name[0] && strcmp(nv_ops[op].name, name) == 0) return (nv_op)op;
+    if (nv_ops[op].name[0] == name[0] && strcmp(nv_ops[op].name, name) == 0)
+      return nv_ops[op].flags & NV_INNER ? NV_NOPS : (nv_op)op;
   for (int op = NV_OP_CONST + 1; op < NV_NOPS; op++)
     if (nv_ops[op].aliases && among(nv_ops[op].aliases, name, n)) return (nv_op)op;
   return NV_NOPS;

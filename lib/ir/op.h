@@ -21,7 +21,8 @@ typedef enum nv_op_class {
   NV_VIEW,   /* index arithmetic only: the result's elements are the operand's */
   NV_REDUCE, /* over axes */
   NV_COPY,   /* copy, depends: kept */
-  NV_EXPAND  /* no node of its own: trace expands it (clip) */
+  NV_EXPAND, /* no node of its own: trace expands it (clip) */
+  NV_INDEX   /* iota: no operands, an element's value follows from its place */
 } nv_op_class;
 
 typedef enum nv_dtype_rule {
@@ -47,6 +48,8 @@ typedef enum nv_shape_rule {
   NV_SH_EXPAND_DIMS,
   NV_SH_SQUEEZE,
   NV_SH_SLICE,
+  NV_SH_PAD_EDGE,
+  NV_SH_IOTA,
   NV_SH_REDUCE,
   NV_SH_NONE
 } nv_shape_rule;
@@ -63,7 +66,8 @@ typedef enum nv_attr_kind {
   NV_AT_INT,
   NV_AT_NUMBER, /* a static number, or None; trace expands by it, the graph doesn't have it */
   NV_AT_DTYPE,
-  NV_AT_SLICE  /* None, or a list of ints and Nones, one a leading axis; slice has three of them */
+  NV_AT_SLICE, /* None, or a list of ints and Nones, one a leading axis; slice has three of them */
+  NV_AT_VALUE  /* whatever the op's expansion takes */
 } nv_attr_kind;
 typedef struct nv_attr_info {
   const char *name;
@@ -75,7 +79,8 @@ enum {                  /* nv_op_info.flags */
        NV_COMMUTES = 1, /* exactly: a∘b and b∘a have the same bits for every dtype (NaNs being equal) */
        NV_EXACT = 2,  /* every device rounds it alike: constants may be folded through it (no subnormals involved) */
        NV_NO_CSE = 4, /* never merged */
-       NV_KEPT = 8    /* asked for explicitly: stays on the way to an output */
+       NV_KEPT = 8,   /* asked for explicitly: stays on the way to an output */
+       NV_INNER = 16  /* no name of the language: other ops are made of it */
 };
 
 typedef enum nv_kind { NV_KIND_BOOL, NV_KIND_UINT, NV_KIND_INT, NV_KIND_FLOAT, NV_KIND_COMPLEX, NV_NKINDS } nv_kind;

@@ -110,7 +110,8 @@ static const char *dot_color(nv_op_class cls) {
   case NV_VIEW: return "lightyellow";
   case NV_REDUCE: return "lightsalmon";
   case NV_COPY: return "lightgray";
-  case NV_LEAF: return "white";
+  case NV_LEAF:
+  case NV_INDEX: return "white";
   default: return "lightblue";
   }
 }

@@ -69,7 +69,7 @@ static void add_view(nv_fuser *f, nv_node k) {
     f->order[v] = nv_order_transpose(f, f->order[x], nv_shape_at(g, x), n->attr);
   if (n->op == NV_OP_broadcast_to && nv_shape_count(f->c, nv_shape_at(g, v)) != nv_shape_count(f->c, nv_shape_at(g, x)))
     f->order[v] = NV_NONE;
-  if (n->op == NV_OP_slice) f->order[v] = NV_NONE;
+  if (n->op == NV_OP_slice || n->op == NV_OP_pad_edge) f->order[v] = NV_NONE;
   if (is_order_kept(f, v) && x != b && is_order_kept(f, x)) { /* two reshapes are one */
     f->next[v] = f->next[x];
     f->views[v] = f->views[x];
@@ -121,7 +121,7 @@ static void add_node(nv_fuser *f, nv_node k) {
   }
   if (!nv_shape_is_static(f->c, nv_shape_at(g, v)))
     nv_raise(f->c, NUVECC_SPEC, "not supported yet: sizes that are only known at run time");
-  if (info->cls == NV_LEAF || nv_shape_count(f->c, nv_shape_at(g, v)) == 0) return;
+  if (info->cls == NV_LEAF || info->cls == NV_INDEX || nv_shape_count(f->c, nv_shape_at(g, v)) == 0) return;
   if (info->cls == NV_VIEW) {
     add_view(f, k);
     return;
@@ -174,6 +174,14 @@ static void add_items(nv_fuser *f) {
 
 /* ---- spaces ---- */
 
+/* Does a view leave elements out, or repeat those at the edges? */
+static bool is_gapped(const nv_node_rec *n) { return n->op == NV_OP_slice || n->op == NV_OP_pad_edge; }
+
+/* No buffer holds it: a constant or an index. */
+static bool is_computed_in_place(const nv_fuser *f, nv_value v) {
+  return nv_node_of(f->g, v)->op == NV_OP_CONST || nv_node_of(f->g, v)->op == NV_OP_iota;
+}
+
 static bool is_pointwise(const nv_fuser *f, uint32_t item) { return f->items[item].kind != NV_ITEM_REDUCE; }
 
 typedef struct reader { /* an item that reads a base which isn't computed with it */
@@ -192,7 +200,7 @@ static void make_spaces(nv_fuser *f) {
       uint32_t order = f->order[d->operand];
       if (d->item == NV_NONE || !is_pointwise(f, d->item) || order == NV_NONE) continue;
       if (to != d->operand) {
-        if (nv_node_of(f->g, to)->op == NV_OP_broadcast_to || nv_node_of(f->g, to)->op == NV_OP_slice) continue;
+        if (nv_node_of(f->g, to)->op == NV_OP_broadcast_to || is_gapped(nv_node_of(f->g, to))) continue;
         if (nv_node_of(f->g, to)->op == NV_OP_transpose)
           order = nv_order_transpose(f, order, nv_shape_at(f->g, d->operand), nv_node_of(f->g, to)->attr);
       }
@@ -208,7 +216,7 @@ static void make_spaces(nv_fuser *f) {
     for (uint32_t e = f->items[w].edges; e < f->items[w].edges + f->items[w].nedges; e++) {
       const nv_edge *d = &f->edges[e];
       uint32_t order = f->items[w].kind == NV_ITEM_VIEW ? NV_NONE : f->order[d->operand], at = 0, k;
-      if (nv_node_of(f->g, d->base)->op == NV_OP_CONST) continue;
+      if (is_computed_in_place(f, d->base)) continue;
       if (d->item != NV_NONE && is_pointwise(f, d->item) && order != NV_NONE) continue;
       uint64_t key[2] = {d->base, (uint64_t)count}, hash = nv_hash(key, sizeof key, 3);
       while ((k = nv_map_next(&map, hash, &at)) != NV_NONE)
@@ -236,7 +244,7 @@ static bool is_aligned(nv_fuser *f, uint32_t u, uint32_t w, const nv_edge *d) {
   if (order == NV_NONE) return false;
   if (f->items[w].kind == NV_ITEM_VIEW) {
     const nv_node_rec *n = nv_node_of(f->g, f->items[w].value);
-    if (n->op == NV_OP_slice ||
+    if (is_gapped(n) ||
         nv_shape_count(f->c, nv_shape_at(f->g, n->result)) != nv_shape_count(f->c, nv_shape_at(f->g, d->operand)))
       return false;
     if (n->op == NV_OP_transpose) order = nv_order_transpose(f, order, nv_shape_at(f->g, d->operand), n->attr);
@@ -263,7 +271,7 @@ static cost clone_cost(nv_fuser *f, uint32_t item) {
     r.ops++;
     for (uint32_t e = u->edges; e < u->edges + u->nedges; e++) {
       const nv_edge *d = &f->edges[e];
-      if (d->kind == NV_EDGE_CONST) continue;
+      if (d->kind == NV_EDGE_CONST || d->kind == NV_EDGE_INDEX) continue;
       if (d->kind == NV_EDGE_JOIN || d->kind == NV_EDGE_CLONE) {
         if (f->items[d->item].mark == mark) continue;
         f->items[d->item].mark = mark;
@@ -323,7 +331,7 @@ static uint32_t find_epilogue(nv_fuser *f, uint32_t item, uint32_t *buffers) {
     const nv_item *u = d->item == NV_NONE ? NULL : &f->items[d->item];
     if (is_repeated(f, w, e)) continue;
     if (!u) {
-      more += nv_node_of(f->g, d->base)->op != NV_OP_CONST;
+      more += !is_computed_in_place(f, d->base);
     } else if ((d->item == r || u->reduction == r) && f->order[d->operand] == 0) {
       if (u->uses == 1 && u->port == NV_NONE && more > 0) more--; /* no longer an output */
     } else if (d->item > r || d->item == r || u->reduction == r) {
@@ -347,6 +355,11 @@ static void classify_edge(nv_fuser *f, uint32_t item, nv_edge *d, uint32_t *leav
   const nv_item *w = &f->items[item];
   if (nv_node_of(f->g, d->base)->op == NV_OP_CONST) {
     d->kind = NV_EDGE_CONST;
+    return;
+  }
+  if (nv_node_of(f->g, d->base)->op == NV_OP_iota) {
+    d->kind = NV_EDGE_INDEX;
+    *leaves = 0;
     return;
   }
   if (d->item == NV_NONE) {

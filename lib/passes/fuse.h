@@ -10,6 +10,7 @@
 
 typedef enum nv_edge_kind {
   NV_EDGE_CONST, /* a constant: inline */
+  NV_EDGE_INDEX, /* an index: computed where it is used */
   NV_EDGE_INPUT, /* read from an input of the graph */
   NV_EDGE_JOIN,  /* the base's own instruction where both are in one kernel, else read */
   NV_EDGE_CLONE, /* the base is computed again where it is used, from what it reads */

@@ -134,8 +134,9 @@ static element before_view(lowering *l, nv_value view, element e) {
   nv_shape from = nv_shape_at(l->g, x);
   int64_t dims[NV_MAX_RANK];
   uint32_t rank = get_dims(c, from, dims), drop = nv_shape_rank(c, e.shape) - rank;
-  bool moved = n->op == NV_OP_transpose, repeated = n->op == NV_OP_broadcast_to, part = n->op == NV_OP_slice;
-  if ((!moved && !repeated && !part) ||
+  bool moved = n->op == NV_OP_transpose, repeated = n->op == NV_OP_broadcast_to, part = n->op == NV_OP_slice,
+       padded = n->op == NV_OP_pad_edge;
+  if ((!moved && !repeated && !part && !padded) ||
       (f->order[x] != NV_NONE && f->order[view] == f->order[x] && f->base[view] == f->base[x]))
     return reshaped(c, &e, from);
   need_split(c, &e);
@@ -144,6 +145,9 @@ static element before_view(lowering *l, nv_value view, element e) {
   for (uint32_t k = 0; k < rank; k++) {
     if (part)
       r.at[k] = nv_dim_add(c, nv_dim_const(c, attr[k]), nv_dim_mul(c, e.at[k], nv_dim_const(c, attr[rank + k])));
+    else if (padded)
+      r.at[k] = nv_dim_min(c, nv_dim_max(c, nv_dim_sub(c, e.at[k], nv_dim_const(c, attr[k])), nv_dim_const(c, 0)),
+                           nv_dim_const(c, dims[k] - 1));
     else if (moved) r.at[attr[k]] = e.at[k];
     else r.at[k] = dims[k] == 1 ? nv_dim_const(c, 0) : e.at[k + drop];
   }
@@ -208,6 +212,15 @@ static uint32_t constant(lowering *l, nv_value v) {
   uint64_t bits = (uint64_t)nv_attr_list(l->c, nv_node_of(l->g, v)->attr)[0];
   i = add_instr(l, (nv_instr){.kind = NV_I_CONST, .dtype = (uint8_t)nv_dtype_of(l->g, v), .bits = bits, .value = v});
   remember(l, v, NV_NONE, i);
+  return i;
+}
+
+static uint32_t add_index(lowering *l, nv_value v, nv_dim at) {
+  uint32_t i = recall(l, v, at);
+  if (i != NV_NONE) return i;
+  i = add_instr(l, (nv_instr){.kind = NV_I_INDEX, .dtype = (uint8_t)nv_dtype_of(l->g, v), .offset = at, .value = v});
+  remember(l, v, at, i);
+  add_graph_node(l, l->g->values[v].node);
   return i;
 }
 
@@ -317,6 +330,7 @@ static uint32_t next_arg(lowering *l) {
     add_graph_node(l, l->g->values[v].node);
     e = before_view(l, v, e);
   }
+  if (d->kind == NV_EDGE_INDEX) return add_index(l, d->base, e.linear);
   if (d->kind == NV_EDGE_INPUT || d->kind == NV_EDGE_CUT || (d->kind == NV_EDGE_JOIN && !clone))
     return load(l, d, w, &e);
   uint32_t i = recall(l, d->base, e.linear);
@@ -359,6 +373,10 @@ static void compute(lowering *l, uint32_t item, const element *e, nv_dim at) {
 
 /* ---- the iteration space ---- */
 
+static bool has_offset(const nv_instr *x) {
+  return x->kind == NV_I_LOAD || x->kind == NV_I_STORE || x->kind == NV_I_INDEX;
+}
+
 /* merged[k]: every offset steps through symbols k and k + 1 as through one. */
 static void find_merged(lowering *l, bool *merged) {
   nv_ctx *c = l->c;
@@ -366,7 +384,7 @@ static void find_merged(lowering *l, bool *merged) {
   for (uint32_t k = 0; k + 1 < l->nsymbols; k++) merged[k] = k + 1 != l->nkept;
   for (uint32_t i = 0; i < l->k->ninstrs; i++) {
     const nv_instr *x = &l->k->instrs[i];
-    if ((x->kind != NV_I_LOAD && x->kind != NV_I_STORE) || x->offset == last) continue;
+    if (!has_offset(x) || x->offset == last) continue;
     last = x->offset;
     int64_t coefficient[NV_MAX_RANK];
     bool linear[NV_MAX_RANK];
@@ -476,7 +494,7 @@ static void map_space(lowering *l) {
   nv_dim from = NV_NONE, into = NV_NONE;
   for (uint32_t i = 0; i < l->k->ninstrs; i++) {
     nv_instr *x = &l->k->instrs[i];
-    if (x->kind != NV_I_LOAD && x->kind != NV_I_STORE) continue;
+    if (!has_offset(x)) continue;
     if (x->offset != from) {
       from = x->offset;
       into = nv_dim_replace(c, from, l->symbol, to, l->nsymbols);

@@ -343,6 +343,16 @@ static bool box_before(planner *s, const nv_node_rec *n, const nv_run *box, nv_r
       out[k] = (nv_run){first, box[k].n > 1 ? by : 1, box[k].n};
     }
     return true;
+  case NV_OP_pad_edge: /* runs of neighbours stay such */
+    for (uint32_t k = 0; k < rank; k++) {
+      int64_t last = nv_dim_value(c, nv_shape_dims(c, from)[k]) - 1, low = box[k].first - attr[k];
+      int64_t high = low + (box[k].n - 1) * box[k].step;
+      if (box[k].n > 1 && box[k].step != 1) return false;
+      low = low < 0 ? 0 : low > last ? last : low;
+      high = high < 0 ? 0 : high > last ? last : high;
+      out[k] = (nv_run){low, 1, high - low + 1};
+    }
+    return true;
   default: return nv_box_reshape(c, box, to, from, out);
   }
 }

@@ -258,6 +258,16 @@ typedef struct nvt_attrs {
  * most one element is taken, a first of 0 where none is. */
 void nvt_slice_bounds(const nvt_val *p, int64_t n, int64_t *first, int64_t *step, int64_t *count);
 bool nvt_read_attrs(nvt *t, const nvt_opcall *call, nv_shape shape, nvt_attrs *out);
+/* Attribute k as it was written, or its default. */
+nvt_arg nvt_attr(const nvt_opcall *call, uint32_t k);
+/* Reports that attribute k isn't what it must be; false. */
+bool nvt_wrong_attr(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, const char *want);
+/* Axes of a list or an int, normalised into v in their own order; false: reported (so below). */
+bool nvt_axes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, uint32_t rank, int64_t *v, uint32_t *n);
+/* A list of sizes; whole: they hold shape's elements, one may be -1. */
+bool nvt_sizes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, nv_shape shape, bool whole, nv_shape *out);
+bool nvt_attr_dtype(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, int64_t *out);
+nv_pos nvt_element_pos(const nvt *t, const nvt_arg *a, uint32_t i); /* of element i of a list */
 
 /* ---- trace_expr.c ---- */
 void nvt_eval(nvt *t, nv_ast a);

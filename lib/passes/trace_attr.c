@@ -214,7 +214,7 @@ static bool sizes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, 
   if (open != NV_NONE) v[open] = elements / known;
   *out = nv_shape_of_ints(t->c, v, s->n);
   if (reshape && open == NV_NONE && known != elements) {
-    nvt_error(t, a->pos, "reshape: %s has %lld elements, %s has %lld", nvt_show_shape(t, shape),
+    nvt_error(t, a->pos, "%s: %s has %lld elements, %s has %lld", op, nvt_show_shape(t, shape),
               (long long)elements, nvt_show_shape(t, *out), (long long)known);
     return false;
   }
@@ -380,9 +380,28 @@ bool nvt_read_attrs(nvt *t, const nvt_opcall *call, nv_shape shape, nvt_attrs *o
       if (!dtype_of(t, call, k, &a, &v[count++])) return false;
       break;
     case NV_AT_NUMBER:
+    case NV_AT_VALUE:
     case NV_AT_END: break;
     }
   }
   out->attr = nv_attr_make(t->c, v, count);
   return true;
 }
+
+/* ---- for expansions ---- */
+
+nvt_arg nvt_attr(const nvt_opcall *call, uint32_t k) { return attr_or_default(call, k); }
+bool nvt_wrong_attr(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, const char *want) {
+  return wrong_kind(t, call, k, a, want);
+}
+bool nvt_axes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, uint32_t rank, int64_t *v, uint32_t *n) {
+  return axes(t, call, k, a, rank, v, n);
+}
+bool nvt_sizes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, nv_shape shape, bool whole,
+               nv_shape *out) {
+  return sizes(t, call, k, a, shape, whole, out);
+}
+bool nvt_attr_dtype(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, int64_t *out) {
+  return dtype_of(t, call, k, a, out);
+}
+nv_pos nvt_element_pos(const nvt *t, const nvt_arg *a, uint32_t i) { return element_pos(t, a, i); }

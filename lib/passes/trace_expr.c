@@ -437,7 +437,8 @@ static void unknown_function(nvt *t, const nv_ast_node *n) {
   if (!enough) {
     for (uint32_t i = 0; i < t->s->nfunctions; i++)
       if (t->s->functions[i].builtin ? builtin : user) known[k++] = nv_text(t->c, t->s->functions[i].name);
-    for (int op = NV_OP_CONST + 1; builtin && op < NV_NOPS; op++) known[k++] = nv_ops[op].name;
+    for (int op = NV_OP_CONST + 1; builtin && op < NV_NOPS; op++)
+      if (!(nv_ops[op].flags & NV_INNER)) known[k++] = nv_ops[op].name;
     for (uint32_t i = 0; builtin && i < nfuture; i++) known[k++] = future[i];
   }
   nvt_error(t, n->pos, "unknown %s '%s'%s", builtin ? user ? "function" : "op" : "function of the document", text,

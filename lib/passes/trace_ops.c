@@ -1,6 +1,6 @@
 /* trace_ops.c - tracing: one op on traced operands becomes nodes, weak values typed, conversions and broadcasts
  * explicit (nuvec-ops(5), "Promotion" and "Weak values"). */
-#include "trace.h"
+#include "steps.h"
 
 /* Ops of nuvec-ops(5) and nuvec-spec(5) that have no row yet: known names, so no suggestion. */
 static const char *const future_ops[] = {                                         "var",
@@ -25,26 +25,8 @@ static const char *const future_ops[] = {                                       
                                          "split",
                                          "pad",
                                          "roll",
-                                         "flatten",
-                                         "unflatten",
-                                         "moveaxis",
-                                         "swapaxes",
-                                         "flip",
                                          "repeat",
                                          "tile",
-                                         "zeros",
-                                         "ones",
-                                         "full",
-                                         "zeros_like",
-                                         "ones_like",
-                                         "full_like",
-                                         "arange",
-                                         "linspace",
-                                         "eye",
-                                         "identity",
-                                         "tri",
-                                         "tril",
-                                         "triu",
                                          "diag",
                                          "diagonal",
                                          "trace",
@@ -349,6 +331,7 @@ nvt_val nvt_apply_op(nvt *t, nvt_opcall *call) {
   if (!check_operands(t, call, &poison)) return nvt_poison();
   nvt_val expanded;
   if (nvt_expand(t, call, &expanded)) return expanded;
+  if (row->cls == NV_EXPAND) return nvt_rearrange(t, call);
   nv_dtype want[NV_MAX_OPERANDS];
   if (!operand_dtypes(t, call, want)) return nvt_poison();
 

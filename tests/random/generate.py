@@ -2,6 +2,8 @@
 drawn first. Deterministic: the same seed gives the same documents everywhere."""
 import random
 
+from moves import DTYPES, EXPANSIONS, expand
+
 MAX_ELEMENTS = 3000
 INTS = ('uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int16', 'int32', 'int64')
 SIZE = {'bool': 1, 'uint8': 1, 'uint16': 2, 'uint32': 4, 'uint64': 8, 'int8': 1, 'int16': 2, 'int32': 4, 'int64': 8,
@@ -136,7 +138,7 @@ class Graph:
             low, high = self.literal(dtype), self.literal(dtype)
             self.node('clip(%s, %s, %s)' % (name, low, high), dtype, shape, ('clip', dtype))
             return True
-        return False
+        return expand(self, op['name'], dtype, v)
 
     def add_elem(self, op, dtype):
         r, rule = self.rng, op['dtype']
@@ -262,12 +264,15 @@ class Generator:
         self.ops = {o['name']: o for o in ops}
         self.rng = random.Random(seed)
         self.supported = {o['name']: [d for d in o['domain']] for o in ops}
-        self.pairs = {(o['name'], d): 0 for o in ops for d in o['domain'] if self.possible(o)}
+        self.pairs = {(o['name'], d): 0 for o in ops for d in o['domain']
+                      if self.possible(o) and (o['name'] not in EXPANSIONS or d in DTYPES)}
         self.dead = set()
 
     @staticmethod
     def possible(o):
         kinds = {a['kind'] for a in o['attrs']}
+        if o['name'] in EXPANSIONS:
+            return True
         if o['class'] == 'elem':
             return o['results'] == 1 and o['dtype'] != 'other' and not kinds - {'dtype', 'int', 'number'}
         return o['class'] in ('view', 'reduce', 'copy') and o['dtype'] != 'other' or o['class'] == 'expand'

@@ -23,7 +23,7 @@ static void every_name(void **state) {
   (void)state;
   for (int op = NV_OP_CONST + 1; op < NV_NOPS; op++) {
     assert_non_null(nv_ops[op].name);
-    assert_int_equal(nv_op_find(nv_ops[op].name), op);
+    assert_int_equal(nv_op_find(nv_ops[op].name), nv_ops[op].flags & NV_INNER ? NV_NOPS : op);
     char words[128];
     snprintf(words, sizeof words, "%s", nv_ops[op].aliases ? nv_ops[op].aliases : "");
     for (char *rest = words, *word; (word = strtok_r(rest, " ", &rest));)
@@ -84,7 +84,7 @@ static void rows(void **state) {
     const nv_op_info *o = &nv_ops[op];
     uint32_t min, max;
     nv_op_arity((nv_op)op, &min, &max);
-    assert_true(min >= 1 && max <= NV_MAX_OPERANDS);
+    assert_true((min >= 1 || o->cls == NV_EXPAND || o->cls == NV_INDEX) && max <= NV_MAX_OPERANDS);
     assert_non_null(o->doc);
     assert_int_equal(o->doc[strlen(o->doc) - 1], '.');
     if (o->edges) assert_int_equal(o->edges[strlen(o->edges) - 1], '.');

@@ -1,0 +1,41 @@
+/* steps.h - what trace_steps.c, trace_create.c and trace_move.c share (private to tracing). */
+#ifndef NV_STEPS_H
+#define NV_STEPS_H
+
+#include "trace.h"
+
+/* ---- trace_steps.c: operands, attributes, steps ----
+ * Steps take the call that they belong to; last: the step's result is the call's, and has its origin. They pass
+ * NV_NONE on, which stands for an error that was reported. Sizes are known. */
+nvt_val nvt_done(nv_value v);
+nv_value nvt_array_operand(nvt *t, const nvt_arg *a); /* a number as an array of rank 0 */
+uint32_t nvt_sizes_of(nvt *t, nv_value v, int64_t *dims);
+bool nvt_int_attr(nvt *t, const nvt_opcall *call, uint32_t k, int64_t *out);
+bool nvt_axis_attr(nvt *t, const nvt_opcall *call, uint32_t k, uint32_t rank, uint32_t *out);
+bool nvt_dtype_attr(nvt *t, const nvt_opcall *call, uint32_t k, nv_dtype none, nv_dtype *out); /* none: of None */
+void nvt_step_origin(nvt *t, const nvt_opcall *call, bool last);
+nv_value nvt_reshaped(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *dims, uint32_t rank);
+nv_value nvt_repeated(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *dims, uint32_t rank);
+nv_value nvt_transposed(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *perm);
+/* step NULL: 1 for every axis. */
+nv_value nvt_sliced(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *first, const int64_t *step,
+                    const int64_t *count);
+/* pad_edge: to shape dims, before[k] elements before the first of axis k. */
+nv_value nvt_padded(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *before, const int64_t *dims);
+nv_value nvt_converted(nvt *t, const nvt_opcall *call, bool last, nv_value v, nv_dtype d);
+/* 0, 1, … n - 1 in an array of shape dims, which has n elements: int32, or int64 where most, up to which they are to be
+ * added to something, is beyond 2^31 - 1. */
+nv_value nvt_indices(nvt *t, const nvt_opcall *call, bool last, int64_t n, int64_t most, const int64_t *dims,
+                     uint32_t rank);
+/* An element-wise op on one to three operands (None: no operand); numbers are weak. */
+nvt_val nvt_step(nvt *t, const nvt_opcall *call, bool last, nv_op op, nvt_val a, nvt_val b, nvt_val c);
+
+/* ---- trace_create.c ---- */
+/* op of (row + k, column) for an n by m matrix: bool[n, m]. */
+nvt_val nvt_diagonal_mask(nvt *t, const nvt_opcall *call, bool last, nv_op op, int64_t n, int64_t m, int64_t k);
+nvt_val nvt_create(nvt *t, const nvt_opcall *call);
+
+/* The result of a call whose op is of class NV_EXPAND (those of trace_expand.c aside); its operands aren't poison. */
+nvt_val nvt_rearrange(nvt *t, const nvt_opcall *call);
+
+#endif

@@ -1,0 +1,230 @@
+/* trace_steps.c - tracing: ops that have no node of their own. They become views, element-wise ops, the indices of
+ * iota and the repeated edges of pad_edge, so that no pass behind this one knows them. Names, attribute order, defaults
+ * and formulas are those of MLX's Python, where it has the function (flip: NumPy's). */
+#include "steps.h"
+
+/* ---- operands and attributes ---- */
+
+nvt_val nvt_done(nv_value v) { return v == NV_NONE ? nvt_poison() : nvt_array(v); }
+
+nv_value nvt_array_operand(nvt *t, const nvt_arg *a) {
+  if (a->v.kind == NVT_ARRAY) return a->v.u.v;
+  if (!nvt_is_number(a->v)) return NV_NONE;
+  const nvt_val v = nvt_alone(t, a->v, a->pos);
+  return v.kind == NVT_ARRAY ? v.u.v : NV_NONE;
+}
+
+uint32_t nvt_sizes_of(nvt *t, nv_value v, int64_t *dims) {
+  const nv_shape s = nv_shape_at(t->g, v);
+  const uint32_t rank = nv_shape_rank(t->c, s);
+  for (uint32_t k = 0; k < rank; k++) dims[k] = nv_dim_value(t->c, nv_shape_dims(t->c, s)[k]);
+  return rank;
+}
+
+bool nvt_int_attr(nvt *t, const nvt_opcall *call, uint32_t k, int64_t *out) {
+  const nvt_arg a = nvt_attr(call, k);
+  if (a.v.kind != NVT_INT) return nvt_wrong_attr(t, call, k, &a, "an int");
+  *out = a.v.u.i;
+  return true;
+}
+
+bool nvt_axis_attr(nvt *t, const nvt_opcall *call, uint32_t k, uint32_t rank, uint32_t *out) {
+  const nvt_arg a = nvt_attr(call, k);
+  int64_t v[NV_MAX_RANK];
+  uint32_t n;
+  if (a.v.kind != NVT_INT) return nvt_wrong_attr(t, call, k, &a, "an int");
+  if (!nvt_axes(t, call, k, &a, rank, v, &n)) return false;
+  *out = (uint32_t)v[0];
+  return true;
+}
+
+bool nvt_dtype_attr(nvt *t, const nvt_opcall *call, uint32_t k, nv_dtype none, nv_dtype *out) {
+  const nvt_arg a = nvt_attr(call, k);
+  int64_t d = none;
+  if (a.v.kind != NVT_NONE && !nvt_attr_dtype(t, call, k, &a, &d)) return false;
+  *out = (nv_dtype)d;
+  return true;
+}
+
+/* ---- steps ---- */
+
+void nvt_step_origin(nvt *t, const nvt_opcall *call, bool last) { nvt_origin(t, call->pos, last && call->root); }
+
+static nv_value emit(nvt *t, const nvt_opcall *call, bool last, nv_op op, nv_value v, const int64_t *list, uint32_t n,
+                     nv_shape shape) {
+  if (v == NV_NONE || !nvt_check_shape(t, shape, call->pos)) return NV_NONE;
+  nvt_step_origin(t, call, last);
+  return nvt_emit(t, op, &v, 1, n ? nv_attr_make(t->c, list, n) : NV_NO_ATTR, shape, call->pos);
+}
+
+nv_value nvt_reshaped(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *dims, uint32_t rank) {
+  if (v == NV_NONE) return v;
+  if (rank > NV_MAX_RANK) {
+    nvt_error(t, call->pos, "rank %u is over the limit of %d", rank, NV_MAX_RANK);
+    return NV_NONE;
+  }
+  const nv_shape shape = nv_shape_of_ints(t->c, dims, rank);
+  return shape == nv_shape_at(t->g, v) ? v : emit(t, call, last, NV_OP_reshape, v, NULL, 0, shape);
+}
+
+nv_value nvt_repeated(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *dims, uint32_t rank) {
+  if (v == NV_NONE) return v;
+  if (rank > NV_MAX_RANK) {
+    nvt_error(t, call->pos, "rank %u is over the limit of %d", rank, NV_MAX_RANK);
+    return NV_NONE;
+  }
+  const nv_shape shape = nv_shape_of_ints(t->c, dims, rank);
+  return shape == nv_shape_at(t->g, v) ? v : emit(t, call, last, NV_OP_broadcast_to, v, NULL, 0, shape);
+}
+
+nv_value nvt_transposed(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *perm) {
+  return v == NV_NONE ? v : emit(t, call, last, NV_OP_transpose, v, perm, nv_shape_rank(t->c, nv_shape_at(t->g, v)), 0);
+}
+
+nv_value nvt_sliced(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *first, const int64_t *step,
+                    const int64_t *count) {
+  if (v == NV_NONE) return v;
+  const uint32_t rank = nv_shape_rank(t->c, nv_shape_at(t->g, v));
+  int64_t list[2 * NV_MAX_RANK];
+  for (uint32_t k = 0; k < rank; k++) {
+    list[k] = count[k] ? first[k] : 0;
+    list[rank + k] = count[k] > 1 && step ? step[k] : 1;
+  }
+  return emit(t, call, last, NV_OP_slice, v, list, 2 * rank, nv_shape_of_ints(t->c, count, rank));
+}
+
+nv_value nvt_padded(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *before, const int64_t *dims) {
+  if (v == NV_NONE) return v;
+  const uint32_t rank = nv_shape_rank(t->c, nv_shape_at(t->g, v));
+  const nv_shape shape = nv_shape_of_ints(t->c, dims, rank);
+  return shape == nv_shape_at(t->g, v) ? v : emit(t, call, last, NV_OP_pad_edge, v, before, rank, shape);
+}
+
+nv_value nvt_converted(nvt *t, const nvt_opcall *call, bool last, nv_value v, nv_dtype d) {
+  const int64_t attr = d;
+  if (v == NV_NONE || nv_dtype_of(t->g, v) == d) return v;
+  return emit(t, call, last, NV_OP_astype, v, &attr, 1, 0);
+}
+
+nv_value nvt_indices(nvt *t, const nvt_opcall *call, bool last, int64_t n, int64_t most, const int64_t *dims,
+                     uint32_t rank) {
+  const nv_dtype d = most > INT32_MAX ? NV_I64 : NV_I32;
+  const int64_t attr = d;
+  const nv_shape line = nv_shape_of_ints(t->c, &n, 1);
+  if (!nvt_check_shape(t, line, call->pos)) return NV_NONE;
+  const bool only = rank == 1 && dims[0] == n;
+  nvt_step_origin(t, call, last && only);
+  const nv_value v = nvt_emit(t, NV_OP_iota, NULL, 0, nv_attr_make(t->c, &attr, 1), line, call->pos);
+  return nvt_reshaped(t, call, last, v, dims, rank);
+}
+
+nvt_val nvt_step(nvt *t, const nvt_opcall *call, bool last, nv_op op, nvt_val a, nvt_val b, nvt_val c) {
+  nvt_opcall step = {.op = op, .pos = call->pos, .root = last && call->root};
+  const nvt_val in[3] = {a, b, c};
+  while (step.n < 3 && in[step.n].kind != NVT_NONE) {
+    step.in[step.n] = (nvt_arg){in[step.n], NV_NONE, call->pos, true};
+    step.n++;
+  }
+  return nvt_apply_op(t, &step);
+}
+
+/* ---- views ---- */
+
+static nvt_val flatten(nvt *t, const nvt_opcall *call, nv_value x) {
+  int64_t dims[NV_MAX_RANK], out[NV_MAX_RANK], n = 1;
+  const uint32_t rank = nvt_sizes_of(t, x, dims);
+  uint32_t from, to, m = 0;
+  if (rank == 0) return nvt_done(nvt_reshaped(t, call, true, x, &n, 1));
+  if (!nvt_axis_attr(t, call, 0, rank, &from) || !nvt_axis_attr(t, call, 1, rank, &to)) return nvt_poison();
+  if (from > to) {
+    nvt_error(t, call->pos, "flatten: start_axis %u stands behind end_axis %u", from, to);
+    return nvt_poison();
+  }
+  for (uint32_t k = 0; k < rank; k++) {
+    if (k > from && k <= to)
+      out[m - 1] *= dims[k];
+    else
+      out[m++] = dims[k];
+  }
+  return nvt_done(nvt_reshaped(t, call, true, x, out, m));
+}
+
+static nvt_val unflatten(nvt *t, const nvt_opcall *call, nv_value x) {
+  int64_t dims[NV_MAX_RANK], out[2 * NV_MAX_RANK];
+  const uint32_t rank = nvt_sizes_of(t, x, dims);
+  uint32_t axis, m = 0;
+  nv_shape parts;
+  const nvt_arg a = nvt_attr(call, 1);
+  if (!nvt_axis_attr(t, call, 0, rank, &axis) ||
+      !nvt_sizes(t, call, 1, &a, nv_shape_of_ints(t->c, &dims[axis], 1), true, &parts))
+    return nvt_poison();
+  for (uint32_t k = 0; k < rank; k++) {
+    if (k != axis)
+      out[m++] = dims[k];
+    else
+      for (uint32_t i = 0; i < nv_shape_rank(t->c, parts); i++)
+        out[m++] = nv_dim_value(t->c, nv_shape_dims(t->c, parts)[i]);
+  }
+  return nvt_done(nvt_reshaped(t, call, true, x, out, m));
+}
+
+static nvt_val moveaxis(nvt *t, const nvt_opcall *call, nv_value x) {
+  int64_t perm[NV_MAX_RANK];
+  const uint32_t rank = nv_shape_rank(t->c, nv_shape_at(t->g, x));
+  uint32_t from, to;
+  if (!nvt_axis_attr(t, call, 0, rank, &from) || !nvt_axis_attr(t, call, 1, rank, &to)) return nvt_poison();
+  for (uint32_t k = 0, next = 0; k < rank; k++) {
+    if (next == from) next++;
+    perm[k] = k == to ? from : next++;
+  }
+  return nvt_done(nvt_transposed(t, call, true, x, perm));
+}
+
+static nvt_val swapaxes(nvt *t, const nvt_opcall *call, nv_value x) {
+  int64_t perm[NV_MAX_RANK];
+  const uint32_t rank = nv_shape_rank(t->c, nv_shape_at(t->g, x));
+  uint32_t one, two;
+  if (!nvt_axis_attr(t, call, 0, rank, &one) || !nvt_axis_attr(t, call, 1, rank, &two)) return nvt_poison();
+  for (uint32_t k = 0; k < rank; k++) perm[k] = k == one ? two : k == two ? one : k;
+  return nvt_done(nvt_transposed(t, call, true, x, perm));
+}
+
+static nvt_val flip(nvt *t, const nvt_opcall *call, nv_value x) {
+  int64_t dims[NV_MAX_RANK], first[NV_MAX_RANK] = {0}, step[NV_MAX_RANK], axes[NV_MAX_RANK];
+  const uint32_t rank = nvt_sizes_of(t, x, dims);
+  const nvt_arg a = nvt_attr(call, 0);
+  uint32_t n = 0;
+  if (a.v.kind == NVT_NONE)
+    for (; n < rank; n++) axes[n] = n;
+  else if (!nvt_axes(t, call, 0, &a, rank, axes, &n))
+    return nvt_poison();
+  for (uint32_t k = 0; k < rank; k++) step[k] = 1;
+  for (uint32_t k = 0; k < n; k++) {
+    first[axes[k]] = dims[axes[k]] - 1;
+    step[axes[k]] = -1;
+  }
+  return nvt_done(nvt_sliced(t, call, true, x, first, step, dims));
+}
+
+/* ---- which is which ---- */
+
+typedef nvt_val expansion(nvt *t, const nvt_opcall *call, nv_value x);
+
+/* Ops of one array, of any dtype. */
+static expansion *of_array(nv_op op) {
+  switch (op) {
+  case NV_OP_flatten: return flatten;
+  case NV_OP_unflatten: return unflatten;
+  case NV_OP_moveaxis: return moveaxis;
+  case NV_OP_swapaxes: return swapaxes;
+  case NV_OP_flip: return flip;
+  default: return NULL;
+  }
+}
+
+nvt_val nvt_rearrange(nvt *t, const nvt_opcall *call) {
+  expansion *expand = of_array(call->op);
+  if (!expand) return nvt_create(t, call);
+  const nv_value x = nvt_array_operand(t, &call->in[0]);
+  return x == NV_NONE ? nvt_poison() : expand(t, call, x);
+}

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""make_moves.py - writes moves.json: what views, creation and movement give, computed by NumPy (MLX's formula where it
+says so). One case a line: statements in the text form, inputs and wanted outputs with dtype, shape and flat values. Floats
+are multiples of 1/8, so that their decimals are exact. Needs Python 3 with NumPy; run_moves.py needs neither."""
+import json
+import os
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+cases = []
+
+
+def array(shape, dtype='float32'):
+    """Distinct values, where the dtype has room for them."""
+    n = int(np.prod(shape))
+    if dtype == 'bool':
+        return (np.arange(n) * 7 % 5 < 2).reshape(shape)
+    values = np.arange(n) - (n // 3 if dtype[0] != 'u' else 0)
+    return (values / 8 if dtype[:5] == 'float' else values).astype(dtype).reshape(shape)
+
+
+def packed(a):
+    a = np.asarray(a)
+    return [a.dtype.name, list(a.shape), [str(v) if str(v) in ('inf', '-inf', 'nan') else v
+                                          for v in a.reshape(-1).tolist()]]
+
+
+def case(text, want, **inputs):
+    """text: the expression; want: an array, or a list of them for a text that gives a list."""
+    many = isinstance(want, list)
+    names = ['out%d' % k for k in range(len(want))] if many else ['out']
+    cases.append({'nodes': ['%s = %s' % (', '.join(names) if len(names) > 1 or not many else 'l', text)]
+                  + (['out0 = l[0]'] if many and len(names) == 1 else []),
+                  'inputs': {k: packed(v) for k, v in inputs.items()},
+                  'outputs': {n: packed(v) for n, v in zip(names, want if many else [want])}})
+
+
+def views():
+    x = array((2, 3, 4))
+    case('flatten(x)', x.reshape(-1), x=x)
+    case('flatten(x, 1)', x.reshape(2, 12), x=x)
+    case('flatten(x, 0, 1)', x.reshape(6, 4), x=x)
+    case('flatten(x, start_axis=-2, end_axis=-1)', x.reshape(2, 12), x=x)
+    case('flatten(x, 1, 1)', x, x=x)
+    case('flatten(x)', array(()).reshape(1), x=array(()))
+    case('flatten(x)', array((0,)), x=array((3, 0)))
+    case('unflatten(x, 2, [2, -1])', x.reshape(2, 3, 2, 2), x=x)
+    case('unflatten(x, axis=-2, shape=[3, 1])', x.reshape(2, 3, 1, 4), x=x)
+    case('unflatten(x, 0, [2])', x, x=x)
+    for a in range(3):
+        for b in (-3, -1, 1):
+            case('moveaxis(x, %d, %d)' % (a, b), np.moveaxis(x, a, b), x=x)
+            case('swapaxes(x, %d, %d)' % (a, b), np.swapaxes(x, a, b), x=x)
+    for d in ('bool', 'uint8', 'int64', 'float16', 'float32'):
+        y = array((3, 5), d)
+        case('flip(x)', np.flip(y), x=y)
+        case('flip(x, 0)', np.flip(y, 0), x=y)
+        case('flip(x, axis=[-1])', np.flip(y, -1), x=y)
+    case('flip(x, [0, 2])', np.flip(x, (0, 2)), x=x)
+    case('flip(x)', array(()), x=array(()))
+    case('flip(x)', array((0, 2)), x=array((0, 2)))
+
+
+def arange(start, stop, step, dtype):
+    """MLX's formula: start + i * (second - start), each in the dtype."""
+    n = max(int(np.ceil((stop - start) / step)), 0)
+    first, second = (np.array(v).astype(dtype) for v in (start, start + step))
+    return np.arange(n).astype(dtype) * (second - first) + first
+
+
+def linspace(start, stop, num, dtype='float32'):
+    f = np.float32
+    if num == 1:
+        return np.array([start]).astype(dtype)
+    t = np.arange(num).astype(f) / f(max(num - 1, 1))
+    return ((f(1) - t) * f(start) + t * f(stop)).astype(dtype)
+
+
+def creation():
+    case('zeros([2, 3])', np.zeros((2, 3), 'float32'))
+    case('zeros(4, int16)', np.zeros(4, 'int16'))
+    case('zeros([], bool)', np.zeros((), 'bool'))
+    case('zeros([0, 3])', np.zeros((0, 3), 'float32'))
+    for d in ('bool', 'uint8', 'int64', 'float16', 'float32'):
+        case('ones([3, 3], dtype=%s)' % d, np.ones((3, 3), d))
+        case('full([2, 5], 1, %s)' % d, np.full((2, 5), 1, d))
+        x = array((2, 3), d)
+        case('zeros_like(x)', np.zeros_like(x), x=x)
+        case('ones_like(x)', np.ones_like(x), x=x)
+        case('full_like(x, true)', np.full_like(x, True), x=x)
+        case('tril(x)', np.tril(x), x=x)
+        case('eye(3, 4, 1, %s)' % d, np.eye(3, 4, 1, d))
+        case('tri(4, 3, -1, %s)' % d, np.tri(4, 3, -1, d))
+    x = array((3, 4))
+    for k in (0, 1, -1, 3, -9, 9):
+        case('tril(x, %d)' % k, np.tril(x, k), x=x)
+        case('triu(x, k=%d)' % k, np.triu(x, k), x=x)
+        case('eye(4, k=%d)' % k, np.eye(4, k=k, dtype='float32'))
+        case('tri(4, 3, k=%d)' % k, np.tri(4, 3, k, 'float32'))
+    case('full([2, 2], 3)', np.full((2, 2), 3, 'int32'))
+    case('full([9], 2.5)', np.full(9, 2.5, 'float32'))
+    case('full(3, 2.5, float16)', np.full(3, 2.5, 'float16'))
+    x = array((3, 1), 'int16')
+    case('full([2, 3, 4], x)', np.full((2, 3, 4), x, 'int16'), x=x)
+    case('full([3, 1], x, float32)', x.astype('float32'), x=x)
+    case('full_like(y, x, int32)', np.full((2, 3, 4), x, 'int32'), x=x, y=array((2, 3, 4)))
+    case('full_like(y, 7)', np.full((2, 3), 7, 'float32'), y=array((2, 3)))
+    case('eye(3)', np.eye(3, dtype='float32'))
+    case('eye(0)', np.eye(0, dtype='float32'))
+    case('identity(4, int32)', np.identity(4, 'int32'))
+    case('identity(1)', np.identity(1, 'float32'))
+    case('tri(3)', np.tri(3, dtype='float32'))
+    x = array((2, 3, 5))
+    case('tril(x)', np.tril(x), x=x)
+    case('triu(x)', np.triu(x), x=x)
+    case('tril(x) + triu(x, 1)', x, x=x)
+    for a in ((0, 10, 1), (3, 10, 2), (10, 3, -3), (-5, 5, 4), (5, 5, 1), (5, 2, 1), (0, 1, 5)):
+        case('arange(%d, %d, %d)' % a, arange(*a, 'int32'))
+        for d in ('int64', 'int8', 'float32', 'float16'):
+            case('arange(%d, %d, step=%d, dtype=%s)' % (*a, d), arange(*a, d))
+    case('arange(7)', arange(0, 7, 1, 'int32'))
+    case('arange(0)', arange(0, 0, 1, 'int32'))
+    case('arange(2.5)', arange(0, 2.5, 1, 'float32'))
+    case('arange(stop=3)', arange(0, 3, 1, 'int32'))
+    case('arange(6, dtype=uint8)', arange(0, 6, 1, 'uint8'))
+    case('arange(0, 1, 0.125)', arange(0, 1, 0.125, 'float32'))
+    case('arange(0, 1, 0.1)', arange(0, 1, 0.1, 'float32'))
+    case('arange(1.5, -1, -0.25, float16)', arange(1.5, -1, -0.25, 'float16'))
+    case('arange(0.5, 3, 0.5, int32)', arange(0.5, 3, 0.5, 'int32'))
+    case('arange(3000000000, 3000000005)', arange(3000000000, 3000000005, 1, 'int64'))
+    case('arange(2147483640, 2147483650, 3)', arange(2147483640, 2147483650, 3, 'int64'))
+    for a in ((0, 1, 5), (-1, 1, 7), (2, -3, 11), (0, 10, 50), (1, 1, 3), (5, 9, 1), (0, 1, 0), (0, 3, 2)):
+        case('linspace(%d, %d, %d)' % a, linspace(*a))
+    case('linspace(0, 1)', linspace(0, 1, 50))
+    case('linspace(0.25, 7, num=9, dtype=int32)', linspace(0.25, 7, 9, 'int32'))
+    case('linspace(0, 1, 6, float16)', linspace(0, 1, 6, 'float16'))
+    y = array((4, 6))
+    case('sum(where(expand_dims(arange(4), 1) > arange(6), y, 0), axis=1)',
+         np.where(np.arange(4)[:, None] > np.arange(6), y, np.float32(0)).sum(1, dtype='float32'), y=y)
+    case('sum(arange(3000))', np.arange(3000).sum(dtype='int32'))
+    case('sum(arange(100) * astype(y, int32), keepdims=true)', (np.arange(100) * 3).sum(dtype='int32').reshape(1),
+         y=np.full((1, 1, 100), 3, 'int8').reshape(100))
+    case('transpose(reshape(arange(24), [2, 3, 4]), [2, 0, 1])', np.arange(24, dtype='int32').reshape(2, 3, 4).transpose(2, 0, 1))
+    case('flip(arange(9)) + arange(9)', np.full(9, 8, 'int32'))
+    case('sum(x, axis=1) + arange(5)', array((5, 40), 'int32').sum(1, dtype='int32') + np.arange(5, dtype='int32'),
+         x=array((5, 40), 'int32'))
+
+
+def main():
+    views()
+    creation()
+    with open(os.path.join(HERE, 'moves.json'), 'w', encoding='utf-8') as f:
+        f.write('[\n' + ',\n'.join(json.dumps(c, separators=(',', ':')) for c in cases) + '\n]\n')
+    print('%d cases' % len(cases))
+
+
+main()
