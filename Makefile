@@ -125,6 +125,14 @@ check-build: all $(BUILD)/say $(BUILD)/ulp_keep $(BUILD)/ulp_flush $(BUILD)/opli
 	@$(MAKE) fuzzers
 accept: all
 	@BUILD=$(BUILD) python3 tests/run_golden.py --accept
+# nuvec held to MLX (tests/mlx): installs MLX for the CPU with pip into $(BUILD)/mlx; no part of `make check`.
+MLX_VERSION ?= 0.32.4
+$(BUILD)/mlx/.installed:
+	@echo "  pip install mlx[cpu]==$(MLX_VERSION)"
+	@python3 -m venv $(BUILD)/mlx && $(BUILD)/mlx/bin/pip install -q 'mlx[cpu]==$(MLX_VERSION)' numpy && touch $@
+check-mlx: $(BUILD)/.deps-check $(BUILD)/mlx/.installed
+	@$(MAKE) --no-print-directory all $(BUILD)/oplist $(BUILD)/hostmetal/libhostmetal.so
+	@BUILD=$(BUILD) $(BUILD)/mlx/bin/python tests/mlx/run.py
 demo: $(BUILD)/.deps-check
 	@$(MAKE) all $(BUILD)/hostmetal/libhostmetal.so
 	@BUILD=$(BUILD) sh tools/demo.sh
@@ -151,4 +159,4 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SAN_OBJ:.o=.d) $(UNIT:=.d) $(BUILD)/tests/hostrun/hostrun.d
-.PHONY: all check check-long check-build accept demo bench install clean
+.PHONY: all check check-mlx check-long check-build accept demo bench install clean

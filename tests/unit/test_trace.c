@@ -508,7 +508,7 @@ static double hard_swish(double x) { return x * hard_sigmoid(x); }
 static double hard_tanh(double x) { return fmin(fmax(x, -1), 1); }
 static double hard_shrink(double x) { return fabs(x) > 0.5 ? x : 0; }
 static double softshrink(double x) { return x > 0.5 ? x - 0.5 : x < -0.5 ? x + 0.5 : 0; }
-static double step(double x) { return x > 0; }
+static double step(double x) { return x >= 0; }
 
 static void composite_values(void **state) {
   (void)state;

@@ -1,0 +1,162 @@
+"""ops.py - the comparison with MLX op by op: for every op of build/oplist the cases to compute, over all dtypes."""
+import random
+
+import arrays
+import mlx.core as mx
+import numpy as np
+from arrays import DTYPES, FLOATS
+from compare import Case, mlx_has, mx_dtype
+
+REDUCED = (((3, 5), {}), ((3, 5), {'axis': [0]}), ((4, 700), {'axis': [1], 'keepdims': True}),
+           ((2, 3, 4), {'axis': [0, 2]}), ((2, 5), {'axis': []}), ((3, 1), {'axis': [1]}), ((0, 3), {'axis': [0]}),
+           ((), {}))
+ATTRIBUTES = {'round': ({}, {'decimals': 1}, {'decimals': 3}, {'decimals': -1}),
+              'nan_to_num': ({}, {'nan': 1.5, 'posinf': 7.0, 'neginf': -3.5})}
+VIEWS = {'reshape': (((2, 6), {'shape': [3, 4]}), ((2, 6), {'shape': [-1]}), ((1,), {'shape': []})),
+         'transpose': (((2, 3, 4), {}), ((2, 3, 4), {'axes': [1, 2, 0]})),
+         'broadcast_to': (((3, 1), {'shape': [2, 3, 4]}), ((), {'shape': [2]})),
+         'expand_dims': (((2, 3), {'axis': [0, 2]}), ((2, 3), {'axis': -1})),
+         'slice': (((5, 7), {'start': [1], 'stop': [4]}),
+                   ((5, 7), {'start': [-1, None], 'stop': [None, 5], 'step': [-2, 3]}),
+                   ((4,), {'start': [3], 'stop': [-9], 'step': [-1]}), ((4,), {'start': [2], 'stop': [1]})),
+         'squeeze': (((1, 3, 1), {}), ((1, 3, 1), {'axis': [0]}))}
+
+
+def elements(shape):
+    n = 1
+    for d in shape:
+        n *= d
+    return n
+
+
+def filled(dtype, shape, rng, small=False):
+    """Random values: reductions of floats take ordinary ones only."""
+    if small and dtype in FLOATS:
+        values = [arrays.round_to(rng.gauss(0, 2), dtype) for _ in range(elements(shape))]
+    elif small and dtype == 'complex64':
+        values = [tuple(arrays.round_to(rng.gauss(0, 2), 'float32') for _ in range(2)) for _ in range(elements(shape))]
+    else:
+        values = arrays.some(rng, dtype, elements(shape))
+        rng.shuffle(values)
+    return arrays.Bits(dtype, shape, arrays.packed(dtype, values))
+
+
+def without_traps(op, ins):
+    """Integer division by zero, and of the most negative number by -1, kills MLX's process (SIGFPE): such divisors are
+    replaced by 1. What we give there is held by tests/vectors."""
+    if op not in ('floor_divide', 'remainder', 'divmod'):
+        return ins
+    dtype = str(mx.result_type(*(mx_dtype(a.dtype) for a in ins))).rsplit('.', 1)[-1]
+    if dtype not in arrays.INTS:
+        return ins
+    a, b = (arrays.from_mlx(v.mlx().astype(mx_dtype(dtype))).data for v in ins)
+    width = 8 * arrays.SIZE[dtype]
+    bad = (b == 0) | ((a == 1 << (width - 1)) & (b == (1 << width) - 1))
+    return [ins[0], arrays.Bits(ins[1].dtype, ins[1].shape, np.where(bad, 1, ins[1].data).astype(ins[1].data.dtype))]
+
+
+def element_wise(o, n):
+    attrs = ATTRIBUTES.get(o['name'], ({},))
+    if o['name'] == 'astype':
+        attrs = [{'dtype': d} for d in DTYPES]
+    for at in attrs:
+        if n == 1:
+            for d in DTYPES:
+                yield [arrays.column(d, d)], at
+        elif n == 2:
+            for a in DTYPES:
+                for b in DTYPES:
+                    yield without_traps(o['name'], arrays.columns((a, b), a + b)), at
+        elif o['name'] == 'where':
+            for c, a, b in [('bool', a, b) for a in DTYPES for b in DTYPES] + [(c, *['float32'] * 2) for c in DTYPES]:
+                rng = random.Random(c + a + b)
+                first = arrays.column(c, c, 200)
+                size = first.shape[0]
+                others = [arrays.Bits(d, (size,), arrays.packed(d, arrays.some(rng, d, size))) for d in (a, b)]
+                yield [first] + others, at
+        else:  # clip
+            for d in DTYPES:
+                rng = random.Random(d)
+                yield [arrays.Bits(d, (900,), arrays.packed(d, arrays.some(rng, d, 900))) for _ in range(n)], at
+
+
+def cases(o):
+    """The cases of one row of build/oplist."""
+    name, n = o['name'], len(o['params'].split())
+    rng = random.Random(name)
+    if o['class'] in ('elem', 'copy', 'expand') and name not in (*VIEWS, 'view'):
+        for ins, at in element_wise(o, n):
+            yield Case(name, ins, at, o['results'])
+    elif name == 'view':
+        for a in DTYPES:
+            for b in DTYPES:
+                yield Case(name, [filled(a, (3, 8), rng)], {'dtype': b})
+    elif o['class'] == 'view':
+        for d in DTYPES:
+            for shape, at in VIEWS.get(name, ()):
+                yield Case(name, [filled(d, shape, rng)], at)
+    elif o['class'] == 'reduce':
+        one = name in ('argmax', 'argmin')
+        for d in DTYPES:
+            for shape, at in REDUCED:
+                if one and len(at.get('axis', [0])) != 1:
+                    continue
+                if one and 'axis' in at:
+                    at = {**at, 'axis': at['axis'][0]}
+                for ddof in ({}, {'ddof': 1}) if name in ('var', 'std') else ({},):
+                    yield Case(name, [filled(d, shape, rng, True)], {**at, **ddof})
+            special = arrays.column(d, d, 50)
+            if name in ('max', 'min', 'any', 'all', 'argmax', 'argmin') and special.shape[0] < 2000:
+                rows = arrays.Bits(d, (special.shape[0], 2), arrays.columns((d, d), d)[0].data[:2 * special.data.size])
+                yield Case(name, [rows], {'axis': 1 if one else [1]})
+
+
+def composite_cases(name, parameters):
+    """A composite on all its array parameters, of real dtypes (nobody activates complex numbers), statics at their
+    defaults and, where there is one, at another value."""
+    arrays_of = [p for p, default in parameters if default == 'required']
+    statics = [(p, default) for p, default in parameters if default != 'required']
+    for at in [{}] + ([{statics[0][0]: 0.75}] if statics else []):
+        for d in DTYPES[:-1]:
+            rng = random.Random(d)
+            column = arrays.column(d, d)
+            ins = [column] + [arrays.Bits(d, column.shape, arrays.packed(d, arrays.some(rng, d, column.shape[0])))
+                              for _ in arrays_of[1:]]
+            yield Case(name, ins, at)
+
+
+def run_composites(composites, tally, folder):
+    """The same for the composites; name -> parameters."""
+    lacking, compared = [], 0
+    for name, parameters in composites.items():
+        if not mlx_has(name):
+            lacking.append(name)
+            continue
+        compared += 1
+        for case in composite_cases(name, parameters):
+            tally.compare(case, *case.run(folder), False)
+    return compared, lacking
+
+
+ROUNDS_COMPLEX = ('abs', 'sign', 'square', 'reciprocal', 'sqrt', 'multiply', 'divide')  # complex64: several roundings
+
+
+def is_exact(o, case=None):
+    """Has the op one right result, bit for bit?"""
+    if case and 'complex64' in case.dtypes and o['name'] in ROUNDS_COMPLEX:
+        return False
+    picks = ('max', 'min', 'any', 'all', 'argmax', 'argmin')
+    return o['exact'] or o['class'] in ('view', 'copy') or o['name'] in picks
+
+
+def run(oplist, tally, folder):
+    """Computes and compares every case; returns (ops compared, ops that MLX doesn't have)."""
+    lacking, compared = [], 0
+    for o in oplist:
+        if not mlx_has(o['name']):
+            lacking.append(o['name'])
+            continue
+        compared += 1
+        for case in cases(o):
+            tally.compare(case, *case.run(folder), is_exact(o, case))
+    return compared, lacking
