@@ -446,11 +446,14 @@ static void put_tree_functions(nv_buf *b, const nv_module *m, uint32_t entry, co
                                  "inputs, %u, (nuvec_array *)(void *)outputs, %u",
                                  (unsigned)entry, nin, nout);
   if (nin)
-    nv_put_code(b, 0, "typedef char nvr_%u_inputs_are_arrays[\n    sizeof(%s_inputs) == %u * sizeof(nuvec_array) ? 1 : -1];",
+    nv_put_code(b, 0,
+                "typedef char nvr_%u_inputs_are_arrays[\n"
+                "    sizeof(%s_inputs) == %u * sizeof(nuvec_array) ? 1 : -1];",
                 (unsigned)entry, s, nin);
   if (nout)
     nv_put_code(b, 0,
-                "typedef char nvr_%u_outputs_are_arrays[\n    sizeof(%s_outputs) == %u * sizeof(nuvec_array) ? 1 : -1];",
+                "typedef char nvr_%u_outputs_are_arrays[\n"
+                "    sizeof(%s_outputs) == %u * sizeof(nuvec_array) ? 1 : -1];",
                 (unsigned)entry, s, nout);
   nv_put_code(b, 0, "nuvec_status %s_call(%s) {", s, arguments);
   nv_put_code(b, 2, "return nvr_call(%s);", arrays);

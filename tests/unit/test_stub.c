@@ -300,7 +300,8 @@ static void test_tape(void **state) {
   has(text, "nvr_entries, 1, 2};\n");
   has(text,
       "nuvec_status net_ffn_call(net_context *context, const net_ffn_inputs *inputs, net_ffn_outputs *outputs) {\n");
-  has(text, "typedef char nvr_0_inputs_are_arrays[\n    sizeof(net_ffn_inputs) == 2 * sizeof(nuvec_array) ? 1 : -1];\n");
+  has(text, "typedef char nvr_0_inputs_are_arrays[\n"
+            "    sizeof(net_ffn_inputs) == 2 * sizeof(nuvec_array) ? 1 : -1];\n");
   nv_buf_init(&b, c);
   nv_emit_metal(&b, m);
   has(nv_buf_text(&b), nv_tie_name(m));
