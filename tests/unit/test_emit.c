@@ -707,8 +707,9 @@ static void makefiles(void **state) {
   assert_non_null(strstr(text, "m_DIR := $(dir $(lastword $(MAKEFILE_LIST)))\n"));
   assert_non_null(strstr(text, "m_STD ?= -std=metal3.1\nm_MIN ?= -mmacosx-version-min=14.0\n"));
   assert_non_null(strstr(text, "-fno-fast-math -ffp-contract=off"));
-  assert_non_null(strstr(text, "\t$(m_XCRUN) -sdk $(m_SDK) metal $(m_RECIPE) -c $< -o $@\n"));
-  assert_non_null(strstr(text, "$(m_METALLIB): $(m_AIR)\n\t$(m_XCRUN) -sdk $(m_SDK) metal $(m_RECIPE) $< -o $@\n"));
+  assert_non_null(strstr(text, "\t$(m_XCRUN) -sdk $(m_SDK) metal \\\n\t  $(m_RECIPE) -c $< -o $@\n"));
+  assert_non_null(strstr(text, "$(m_METALLIB): $(m_AIR)\n"
+                               "\t$(m_XCRUN) -sdk $(m_SDK) metal \\\n\t  $(m_RECIPE) $< -o $@\n"));
   assert_null(strstr(text, "$_"));
   assert_null(strstr(text, "%%"));
 }
