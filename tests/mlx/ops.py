@@ -10,6 +10,11 @@ from compare import Case, mlx_has, mx_dtype
 REDUCED = (((3, 5), {}), ((3, 5), {'axis': [0]}), ((4, 700), {'axis': [1], 'keepdims': True}),
            ((2, 3, 4), {'axis': [0, 2]}), ((2, 5), {'axis': []}), ((3, 1), {'axis': [1]}), ((0, 3), {'axis': [0]}),
            ((), {}))
+CREATED = {'full': ({'shape': [2, 3], 'vals': 7, 'dtype': 'int32'},), 'zeros': ({'shape': [2], 'dtype': 'int8'},),
+           'ones': ({'shape': [2, 1], 'dtype': 'float16'},), 'eye': ({'n': 3, 'm': 4, 'k': 1, 'dtype': 'float32'},),
+           'identity': ({'n': 3, 'dtype': 'int32'},), 'tri': ({'n': 3, 'm': 4, 'k': -1, 'dtype': 'float32'},),
+           'linspace': ({'start': 0.0, 'stop': 1.0, 'num': 7, 'dtype': 'float32'},),
+           'arange': ({'start': 1, 'stop': 9, 'step': 3, 'dtype': 'int32'},)}
 ATTRIBUTES = {'round': ({}, {'decimals': 1}, {'decimals': 3}, {'decimals': -1}),
               'nan_to_num': ({}, {'nan': 1.5, 'posinf': 7.0, 'neginf': -3.5})}
 VIEWS = {'reshape': (((2, 6), {'shape': [3, 4]}), ((2, 6), {'shape': [-1]}), ((1,), {'shape': []})),
@@ -19,6 +24,12 @@ VIEWS = {'reshape': (((2, 6), {'shape': [3, 4]}), ((2, 6), {'shape': [-1]}), ((1
          'slice': (((5, 7), {'start': [1], 'stop': [4]}),
                    ((5, 7), {'start': [-1, None], 'stop': [None, 5], 'step': [-2, 3]}),
                    ((4,), {'start': [3], 'stop': [-9], 'step': [-1]}), ((4,), {'start': [2], 'stop': [1]})),
+         'flatten': (((2, 3, 4), {}), ((2, 3, 4), {'start_axis': 1})),
+         'unflatten': (((2, 6), {'axis': 1, 'shape': [2, 3]}), ((2, 6), {'axis': -1, 'shape': [3, -1]})),
+         'moveaxis': (((2, 3, 4), {'source': 0, 'destination': 2}),),
+         'swapaxes': (((2, 3, 4), {'axis1': 0, 'axis2': -1}),),
+         'tril': (((3, 4), {}), ((3, 4), {'k': -1})), 'triu': (((3, 4), {}), ((3, 4), {'k': 1})),
+         'zeros_like': (((2, 3), {}),), 'ones_like': (((2, 3), {}),),
          'squeeze': (((1, 3, 1), {}), ((1, 3, 1), {'axis': [0]}))}
 
 
@@ -84,14 +95,17 @@ def cases(o):
     """The cases of one row of build/oplist."""
     name, n = o['name'], len(o['params'].split())
     rng = random.Random(name)
-    if o['class'] in ('elem', 'copy', 'expand') and name not in (*VIEWS, 'view'):
+    if name in CREATED or not n:
+        for at in CREATED.get(name, ()):
+            yield Case(name, [], at)
+    elif o['class'] in ('elem', 'copy', 'expand') and name not in (*VIEWS, 'view'):
         for ins, at in element_wise(o, n):
             yield Case(name, ins, at, o['results'])
     elif name == 'view':
         for a in DTYPES:
             for b in DTYPES:
                 yield Case(name, [filled(a, (3, 8), rng)], {'dtype': b})
-    elif o['class'] == 'view':
+    elif name in VIEWS:
         for d in DTYPES:
             for shape, at in VIEWS.get(name, ()):
                 yield Case(name, [filled(d, shape, rng)], at)
@@ -146,7 +160,8 @@ def is_exact(o, case=None):
     if case and 'complex64' in case.dtypes and o['name'] in ROUNDS_COMPLEX:
         return False
     picks = ('max', 'min', 'any', 'all', 'argmax', 'argmin')
-    return o['exact'] or o['class'] in ('view', 'copy') or o['name'] in picks
+    moves = (*VIEWS, *CREATED, 'full_like', 'depends')
+    return o['exact'] or o['class'] in ('view', 'copy') or o['name'] in picks or o['name'] in moves
 
 
 def run(oplist, tally, folder):

@@ -14,6 +14,11 @@ OTHERWISE = {
     'depends': "MLX: two lists of arrays",
     'slice': "MLX: x[start:stop:step]",
     'copy': "MLX: mx.array(a), or copy.copy",
+    'zeros_like': "MLX has a dtype too",
+    'ones_like': "MLX has a dtype too",
+    'arange': "MLX's is overloaded: arange(stop) and arange(start, stop, step)",
+    'linspace': "MLX has an endpoint too",
+    'tri': "MLX's dtype is None, which is float32",
     'nan_equal': "MLX: only inside array_equal(equal_nan=True)",
 }
 OURS_ALONE = ('hard_sigmoid', 'lerp', 'hypot', 'sinc', 'heaviside', 'logit', 'smooth_l1', 'huber',
