@@ -244,7 +244,7 @@ nv_str nv_intern(nv_ctx *c, const char *p, size_t n) {
   uint32_t at = 0, id;
   while ((id = nv_map_next(&t->map, h, &at)) != NV_NONE)
     if (t->list[id].length == n && !memcmp(t->list[id].text, p, n)) return id;
-  if (n >= UINT32_MAX) nv_raise(c, NUVECC_SPEC, "a text of %zu bytes is too long", n);
+  if (n >= UINT32_MAX) nv_bug(c, "a text of %zu bytes", n);
   char *copy = nv_alloc(c, n + 1);
   memcpy(copy, p, n);
   NV_GROW(c, t->list, t->cap, (size_t)t->n + 1);

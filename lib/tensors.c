@@ -1,6 +1,6 @@
 /* tensors.c - arrays in files: .json (nested lists) and .safetensors, to and from nuvecc_tensor. */
 #include "ir/dtype.h"
-#include "spec/doc.h"
+#include "spec/build.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,6 +27,17 @@ static void put_shape(nv_buf *b, const nuvecc_tensor *t) {
 
 /* ---- reading JSON ---- */
 
+/* A node as it may stand in a message. */
+static const char *found(nv_ctx *c, uint32_t node) {
+  const nv_doc_node *x = nv_doc_at(c->doc, node);
+  switch ((nv_doc_kind)x->kind) {
+  case NV_DOC_LIST: return nv_format(c, "a list of %u", x->count);
+  case NV_DOC_MAP: return "a map";
+  case NV_DOC_STRING: return nv_format(c, "the text '%s'", nv_shown(c, nv_doc_text(c->doc, node), x->length));
+  default: return nv_shown(c, nv_doc_text(c->doc, node), x->length);
+  }
+}
+
 /* One scalar of the document as dtype d; false with an error reported. */
 static bool read_scalar(nv_ctx *c, uint32_t node, nv_dtype d, uint64_t *bits) {
   const nv_doc *doc = c->doc;
@@ -52,7 +63,7 @@ static bool read_scalar(nv_ctx *c, uint32_t node, nv_dtype d, uint64_t *bits) {
         else if (fits)
           fits = nv_int_fits(d, (int64_t)(0 - u));
         if (!fits) {
-          nv_error(c, pos, "%s is out of range for %s", text, nv_dtype_name[d]);
+          nv_error(c, pos, "%s is out of range for %s", nv_shown(c, text, x->length), nv_dtype_name[d]);
           return false;
         }
         *bits = negative ? 0 - (uint64_t)u : (uint64_t)u;
@@ -64,11 +75,11 @@ static bool read_scalar(nv_ctx *c, uint32_t node, nv_dtype d, uint64_t *bits) {
     *bits = nv_decimal_to_bits(c, d, text);
     return true;
   }
-  nv_error(c, pos, "expected %s of %s",
+  nv_error(c, pos, "expected %s (%s), found %s",
            d == NV_BOOL            ? "true or false"
-           : nv_is(d, NV_BITS_INT) ? "an integer"
+           : nv_is(d, NV_BITS_INT) ? "a whole number"
                                    : "a number",
-           nv_dtype_name[d]);
+           nv_dtype_name[d], found(c, node));
   return false;
 }
 
@@ -77,7 +88,7 @@ static bool read_element(nv_ctx *c, uint32_t node, nv_dtype d, unsigned char *p)
   if (d == NV_C64) {
     const nv_doc_node *x = nv_doc_at(c->doc, node);
     if (x->kind != NV_DOC_LIST || x->count != 2) {
-      nv_error(c, (nv_pos){node, 0}, "expected [re, im] of complex64");
+      nv_error(c, (nv_pos){node, 0}, "expected [re, im] (complex64), found %s", found(c, node));
       return false;
     }
     if (!read_scalar(c, x->first, NV_F32, &bits) || !read_scalar(c, nv_doc_at(c->doc, x->first)->next, NV_F32, &im))
@@ -97,7 +108,7 @@ static bool read_nested(nv_ctx *c, uint32_t node, const nuvecc_tensor *want, uns
   int32_t level = 0;
   if (!want->bytes) { /* no elements: any empty nesting will do */
     if (nv_doc_at(c->doc, node)->kind == NV_DOC_LIST) return true;
-    nv_error(c, (nv_pos){node, 0}, "expected a list");
+    nv_error(c, (nv_pos){node, 0}, "expected a list, found %s", found(c, node));
     return false;
   }
   at[0] = node;
@@ -106,11 +117,8 @@ static bool read_nested(nv_ctx *c, uint32_t node, const nuvecc_tensor *want, uns
     if (!up && level < want->rank) { /* a list of the next dimension */
       const nv_doc_node *x = nv_doc_at(c->doc, at[level]);
       if (x->kind != NV_DOC_LIST || x->count != (uint64_t)want->shape[level]) {
-        if (x->kind == NV_DOC_LIST)
-          nv_error(c, (nv_pos){at[level], 0}, "expected a list of %lld, got %u", (long long)want->shape[level],
-                   x->count);
-        else
-          nv_error(c, (nv_pos){at[level], 0}, "expected a list of %lld", (long long)want->shape[level]);
+        nv_error(c, (nv_pos){at[level], 0}, "expected a list of %lld, found %s", (long long)want->shape[level],
+                 found(c, at[level]));
         return false;
       }
       at[++level] = x->first;
@@ -142,14 +150,15 @@ static uint32_t names_find(const names *t, const char *name, size_t n) {
     if (strlen(t->want[id].name) == n && !memcmp(t->want[id].name, name, n)) return id;
   return NV_NONE;
 }
-static void unknown_name(nv_ctx *c, nv_pos pos, const char *name, const nuvecc_tensor *want, size_t nwant) {
+/* Reports a name that is no input's; the input that it may mean isn't reported as missing. */
+static void unknown_name(nv_ctx *c, nv_pos pos, const char *name, const nuvecc_tensor *want, size_t nwant,
+                         bool *seen) {
   const char **list = NV_NEW_N(c, const char *, nwant + 1);
   for (size_t i = 0; i < nwant; i++) list[i] = want[i].name;
   const char *near = nv_nearest(name, list, nwant);
-  if (near)
-    nv_error(c, pos, "no input is named '%s'; did you mean '%s'?", name, near);
-  else
-    nv_error(c, pos, "no input is named '%s'", name);
+  for (size_t i = 0; near && i < nwant; i++) seen[i] = seen[i] || near == want[i].name;
+  nv_error(c, pos, "no input is named '%s'%s", nv_shown(c, name, strlen(name)),
+           near ? nv_format(c, "; did you mean '%s'?", near) : "");
 }
 
 static void read_json(nv_ctx *c, const void *bytes, size_t n, const nuvecc_tensor *want, size_t nwant,
@@ -158,7 +167,7 @@ static void read_json(nv_ctx *c, const void *bytes, size_t n, const nuvecc_tenso
   if (!doc) return;
   const nv_doc_node *root = nv_doc_at(doc, 0);
   if (root->kind != NV_DOC_MAP) {
-    nv_error(c, (nv_pos){0, 0}, "expected a map from input names to nested lists");
+    nv_error(c, (nv_pos){0, 0}, "expected a map from input names to nested lists, found %s", found(c, 0));
     return;
   }
   names table;
@@ -168,7 +177,7 @@ static void read_json(nv_ctx *c, const void *bytes, size_t n, const nuvecc_tenso
     uint32_t value = nv_doc_at(doc, key)->next;
     uint32_t i = names_find(&table, nv_doc_text(doc, key), nv_doc_at(doc, key)->length);
     if (i == NV_NONE) {
-      unknown_name(c, (nv_pos){key, 0}, nv_doc_text(doc, key), want, nwant);
+      unknown_name(c, (nv_pos){key, 0}, nv_doc_text(doc, key), want, nwant, seen);
     } else {
       seen[i] = true;
       read_nested(c, value, &want[i], out[i].data);
@@ -205,7 +214,7 @@ static void read_safetensors(nv_ctx *c, const void *bytes, size_t n, const nuvec
   uint64_t room = n - 8 - length;
   const nv_doc_node *root = nv_doc_at(doc, 0);
   if (root->kind != NV_DOC_MAP) {
-    nv_error(c, (nv_pos){0, 0}, "expected a map of tensors");
+    nv_error(c, (nv_pos){0, 0}, "expected a map of tensors, found %s", found(c, 0));
     return;
   }
   names table;
@@ -217,12 +226,13 @@ static void read_safetensors(nv_ctx *c, const void *bytes, size_t n, const nuvec
     if (!strcmp(name, "__metadata__")) continue;
     uint32_t i = names_find(&table, name, nv_doc_at(doc, key)->length);
     if (i == NV_NONE) {
-      unknown_name(c, (nv_pos){key, 0}, name, want, nwant);
+      unknown_name(c, (nv_pos){key, 0}, name, want, nwant, seen);
       continue;
     }
     seen[i] = true;
     if (nv_doc_at(doc, value)->kind != NV_DOC_MAP) {
-      nv_error(c, (nv_pos){value, 0}, "expected a map with dtype, shape and data_offsets");
+      nv_error(c, (nv_pos){value, 0}, "expected a map with dtype, shape and data_offsets, found %s",
+               found(c, value));
       continue;
     }
     const nuvecc_tensor *w = &want[i];

@@ -13,8 +13,8 @@ Those that belong to no line of the text are written "LINE:COLUMN: error: …", 
   entry=NAME    --entry                       file=NAME the file's name
   tensors=WANT  the text is JSON of tensors; WANT is name:dtype:size,size;…
   safetensors=WANT   the text is the header of such a file; bytes=N: so many bytes of data behind it
-  escapes       \\xNN \\n \\t in the text are what they mean, {{text*n}} is n times the text, and diagnostics stand
-                at the end
+  escapes       \\xNN \\n \\t in the text are what they mean, {{text*n}} is n times the text, {{1..9|text}} the text
+                with the numbers for <n> and the ones before for <n-1>; diagnostics stand at the end
 Behind a line "--- frame" stands a text, up to the next row, that holds the rows below at its "@"; "--- whole" ends that."""
 import glob
 import os
@@ -30,6 +30,12 @@ PLACED = re.compile(r'^(?:(\d+):(\d+): )?(error|warning|note): (.*)$')
 
 
 # ---- rows ----
+
+def count(m):
+    """{{1..3|text}}: the text with the numbers for <n>, and the ones before for <n-1>."""
+    return ''.join(m.group(3).replace('<n>', str(k)).replace('<n-1>', str(k - 1))
+                   for k in range(int(m.group(1)), int(m.group(2)) + 1))
+
 
 class Row:
     def __init__(self, path, at, title, options, frame):
@@ -47,6 +53,7 @@ class Row:
         lines = self.lines
         if 'escapes' in self.options:
             whole = re.sub(r'\{\{(.*?)\*(\d+)\}\}', lambda m: m.group(1) * int(m.group(2)), '\n'.join(lines), flags=re.S)
+            whole = re.sub(r'\{\{(\d+)\.\.(\d+)\|(.*?)\}\}', count, whole, flags=re.S)
             whole = re.sub(r'\\(x[0-9a-f]{2}|n|t)', lambda m: {'n': '\n', 't': '\t'}.get(m.group(1)) or
                            bytes([int(m.group(1)[1:], 16)]).decode('utf-8', 'surrogateescape'), whole)
             lines = whole.split('\n')
@@ -137,7 +144,10 @@ def ask(rows):
 
 CALL = re.compile(r'\b(nv_error|nv_warn|nv_note|nvt_error|nvt_warn|nvt_refuse|NV_AT_ERROR|CALLER_ERROR|nv_parse_error|FAIL|'
                   r'fail|nv_raise|cli_fail)\s*\(')
-STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"|\'(?:[^\'\\]|\\.)\'')
+# What no row can have: limits that take minutes to reach, guards of what an earlier stage splits or refuses.
+BEYOND = {'more than %lld calls', 'more than %lld nodes', '%s: a spec has at most 1 GiB',
+          'not supported yet: a kernel over an axis of %lld elements'}
 SPEC = re.compile(r'%(-?[0-9]*(?:\.[0-9*]+)?)(?:z|ll|l|h)?([sducxXg%])')
 
 
@@ -163,8 +173,18 @@ def arguments(text, at):
 
 def literals(code):
     """The string literals of a piece of C, adjacent ones joined."""
-    joined = re.sub(r'"\s*"', '', code)
-    return [re.sub(r'\\(.)', lambda m: {'n': '\n', 't': '\t'}.get(m.group(1), m.group(1)), s) for s in STRING.findall(joined)]
+    code, out, end = re.sub(r'/\*.*?\*/', '', code, flags=re.S), [], -1
+    for m in STRING.finditer(code):
+        text = m.group(1)
+        if text is None:
+            continue
+        text = re.sub(r'\\(.)', lambda e: {'n': '\n', 't': '\t'}.get(e.group(1), e.group(1)), text)
+        if out and not code[end:m.start()].strip():
+            out[-1] += text
+        else:
+            out.append(text)
+        end = m.end()
+    return out
 
 
 def pattern(form):
@@ -183,7 +203,7 @@ def weight(form):
 
 class Message:
     def __init__(self, place, call, form, parts):
-        self.place, self.form, self.parts = place, form, parts
+        self.place, self.form, self.parts, self.inferred = place, form, parts, call == 'fail'
         prefix = {'nvt_error': r"(?:'[^']*': )?", 'nvt_warn': r"(?:'[^']*': )?", 'nvt_refuse': 'not supported yet: ',
                   'fail': r"(?:'[^']*': )?(?:[a-z0-9_]+: )?", 'cli_fail': '(?:nuvecc: error: )?'}.get(call, '')
         self.match = re.compile(prefix + pattern(form) + '$', re.S)
@@ -208,7 +228,7 @@ def messages():
             place = '%s:%d' % (os.path.relpath(path, ROOT), text.count('\n', 0, m.start()) + 1)
             parts = [s for a in args[with_text[0] + 1:] for s in literals(a) if len(re.sub('[^a-z]', '', SPEC.sub('', s))) > 2]
             for form in literals(args[with_text[0]]):
-                if form not in ('%s', '%s: %s', ''):
+                if form not in ('%s', '%s: %s', '') and form not in BEYOND:
                     out.append(Message(place, m.group(1), form, parts))
     return out
 
@@ -225,11 +245,12 @@ def missing(said):
         command_line = f.read()
     theirs = {id(m): [] for m in known}
     for text in pinned:
-        hits = [m for m in known if m.match.match(text)]
-        best = max((m.weight for m in hits), default=0)
-        for m in hits:
-            if m.weight == best:
-                theirs[id(m)].append(text)
+        for inferred in (False, True):  # nvt_emit shows infer's texts: told apart by nothing but who says them
+            hits = [m for m in known if m.inferred == inferred and m.match.match(text)]
+            best = max((m.weight for m in hits), default=0)
+            for m in hits:
+                if m.weight == best:
+                    theirs[id(m)].append(text)
     out = []
     for m in known:
         texts = theirs[id(m)]

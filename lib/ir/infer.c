@@ -35,7 +35,6 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
       return fail(c, why, "%s takes %u operand%s, not %u", row->name, min, min == 1 ? "" : "s", n);
     return fail(c, why, "%s takes %u to %u operands, not %u", row->name, min, max, n);
   }
-  if (n <= first && row->cls != NV_INDEX) return fail(c, why, "%s has no operands", row->name);
   if (first && operands[0] != NV_BOOL)
     return fail(c, why, "%s takes a bool condition, not %s", row->name, nv_dtype_name[operands[0]]);
   for (uint32_t k = first; k < n; k++) {
@@ -48,17 +47,14 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
       return fail(c, why, "%s doesn't take %s", row->name, nv_dtype_name[operands[k]]);
   }
   nv_dtype d = n > first ? operands[first] : NV_BOOL;
-  bool floating = nv_at_least_float(d) == d;
   switch (row->dtype) {
   case NV_DT_SAME:
   case NV_DT_PROMOTE:
   case NV_DT_SHIFT:
-  case NV_DT_SELECT: break;
+  case NV_DT_SELECT:
   case NV_DT_FLOAT:
   case NV_DT_PROMOTE_FLOAT:
   case NV_DT_MEAN:
-    if (!floating)
-      return fail(c, why, "%s takes floating-point operands, not %s", row->name, nv_dtype_name[d]);
     break;
   case NV_DT_COMPARE:
   case NV_DT_LOGICAL: d = NV_BOOL; break;

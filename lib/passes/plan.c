@@ -149,7 +149,7 @@ static void pack_by_time(planner *s) {
         free_of[bin[i]] = next[old - 1];
       } else {
         r->offset = end;
-        if (!nv_add64(end, r->size, &end)) nv_raise(c, NUVECC_SPEC, "scratch memory overflows 63 bits");
+        if (!nv_add64(end, r->size, &end)) nv_bug(c, "scratch memory overflows 63 bits");
       }
       next[i] = dying[r->last];
       dying[r->last] = i + 1;

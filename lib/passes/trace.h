@@ -7,6 +7,7 @@
 #ifndef NV_TRACE_H
 #define NV_TRACE_H
 
+#include "../spec/build.h"
 #include "passes.h"
 
 #include <stdio.h>

@@ -157,8 +157,8 @@ static bool axes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, u
   const bool list = a->v.kind == NVT_LIST;
   if (a->v.kind != NVT_INT && !list) return wrong_kind(t, call, k, a, "an int or a list of ints");
   *n = list ? a->v.u.seq->n : 1;
-  if (*n > rank) {
-    nvt_error(t, a->pos, "%s: %u axes, but %s", op, *n, rank ? nv_format(t->c, "rank %u", rank) : "rank 0");
+  if (*n > rank && list) {
+    nvt_error(t, a->pos, "%s: %u axes, but rank %u", op, *n, rank);
     return false;
   }
   bool seen[NV_MAX_RANK] = {false};
@@ -231,7 +231,7 @@ static bool dtype_of(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *
   *out = nv_dtype_find(text, strlen(text));
   if (*out >= 0) return true;
   const char *meant = nvt_meant_name(t, text);
-  nvt_error(t, a->pos, "unknown dtype '%s'%s", text,
+  nvt_error(t, a->pos, "unknown dtype '%s'%s", nv_shown(t->c, text, strlen(text)),
             *meant ? meant : nvt_suggest(t, a->v.u.s, false, nv_dtype_name, NV_NDTYPES));
   return false;
 }

@@ -43,9 +43,9 @@ static bool match_variable(matcher *m, const nv_type_node *n, nv_dtype got) {
   nvt_binding *b = nvt_find(t, n->variable);
   if (b && b->value.kind == NVT_DTYPE) {
     if (b->value.u.d == got) return true;
-    CALLER_ERROR(t, m->pos, "%s is %s, but '%s' is %s in %s", called(m), nv_dtype_name[got],
+    CALLER_ERROR(t, m->pos, "%s is %s, but '%s' is %s in '%s'", called(m), nv_dtype_name[got],
                  nv_text(t->c, n->variable), nv_dtype_name[b->value.u.d],
-                 b->by == NV_NONE ? "the call" : nv_format(t->c, "'%s'", nv_text(t->c, b->by)));
+                 nv_text(t->c, b->by));
     return false;
   }
   const nv_dtype_decl *d = declared_dtype(m->fn, n->variable);
@@ -83,10 +83,7 @@ static bool match_dim(matcher *m, const nv_type_dim *d, nv_dim actual) {
     return true;
   }
   const nvt_binding *b = nvt_find(t, e->text);
-  if (!nv_dim_is_const(t->c, actual, &size)) {
-    nvt_refuse(t, m->pos, "open sizes");
-    return false;
-  }
+  if (!nv_dim_is_const(t->c, actual, &size)) nv_bug(t->c, "an argument of an open size");
   if (!b) {
     nvt_bind(t, e->text, nvt_int(size), e->pos)->by = m->param;
     return true;
@@ -363,14 +360,19 @@ static bool sort(nvt *t, nv_ast ast, const nv_function *fn, const nvt_val *v, nv
 static bool bind_statics(nvt *t, const nv_function *fn, const nvt_arg *given, nv_pos call) {
   for (uint32_t i = 0; i < fn->nstatics; i++) {
     const nv_static *d = &fn->statics[i];
+    const uint32_t diags = t->c->ndiags;
     nvt_val v;
     if (given[i].given) {
       t->nframes--;
       const bool good = nvt_static_value(t, d, given[i].v, given[i].pos, &v);
       t->nframes++;
-      if (!good) return false;
+      if (!good) {
+        note_declared(t, fn, diags, d->pos, "static", d->name);
+        return false;
+      }
     } else if (d->default_ == NV_NONE) {
       CALLER_ERROR(t, call, "'%s' needs its static '%s'", nv_text(t->c, fn->name), nv_text(t->c, d->name));
+      note_declared(t, fn, diags, d->pos, "static", d->name);
       return false;
     } else if (!nvt_static_value(t, d, nvt_literal(t, d->default_), nvt_at(t, d->default_)->pos, &v)) {
       return false;
@@ -408,9 +410,7 @@ void nvt_call(nvt *t, nv_ast ast, uint32_t function, const nvt_val *args) {
   if (good && !nvt_affords(t, cost_of(t, function), 1, n->pos)) {
     good = false;
   } else if (good && t->nframes > NVT_MAX_CALLS) {
-    nvt_error(t, n->pos, "calls are nested more than %d deep", NVT_MAX_CALLS);
-    t->stop = true;
-    good = false;
+    nv_bug(t->c, "calls are nested more than %d deep", NVT_MAX_CALLS);
   }
   if (!good) {
     nvt_push(t, nvt_poison());

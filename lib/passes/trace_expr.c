@@ -88,15 +88,6 @@ static nvt_val plain_constant(nvt *t, nv_ast a) {
   uint64_t bits;
   nv_ast_kind kind = is_number_literal(t, child) ? (nv_ast_kind)v->kind : NV_AST_NONE;
   const char *text = v->text == NV_NONE ? "" : nv_text(t->c, v->text);
-  if (v->kind == NV_AST_STRING) { /* "nan", "inf", integers beyond 2^53 */
-    char *end;
-    strtod(text, &end);
-    if (end == text || *end) {
-      nvt_error(t, v->pos, "'%s' is no number", text);
-      return nvt_poison();
-    }
-    kind = strspn(text, "+-0123456789") == strlen(text) ? NV_AST_INT : NV_AST_FLOAT;
-  }
   const nvt_val other = kind == NV_AST_NONE ? nvt_literal(t, child) : nvt_none();
   if (!nvt_strong_bits(t, d, kind, text, other, v->pos, &bits)) return nvt_poison();
   return nvt_constant(t, d, bits, n->pos, nvt_top(t)->root == a);
@@ -308,7 +299,7 @@ static nvt_val index_array(nvt *t, nv_ast a, nvt_val base, const nvt_val *index,
     return nvt_poison();
   }
   if (used > rank) {
-    nvt_error(t, whole, "%u indices for %s", used, nvt_show(t, base));
+    nvt_error(t, whole, "too many indices: %u for %s", used, nvt_show(t, base));
     return nvt_poison();
   }
   const nvt_val all[3] = {nvt_none(), nvt_none(), nvt_none()};

@@ -50,12 +50,13 @@ nvt_val nvt_literal(nvt *t, nv_ast a) {
     uint64_t m;
     int64_t v;
     if (magnitude(text, &negative, &m) && signed_value(negative, m, &v)) return nvt_int(v);
-    nvt_error(t, n->pos, "%s is out of range for int64; a uint64 is written uint64(...)", text);
+    nvt_error(t, n->pos, "%s is out of range for int64; a uint64 is written uint64(...)",
+              nv_shown(t->c, text, strlen(text)));
     return nvt_poison();
   }
   case NV_AST_FLOAT: {
     const double v = strtod(text, NULL);
-    if (isinf(v) && !strchr(text, 'i')) nvt_warn(t, n->pos, "%s becomes infinite", text);
+    if (isinf(v) && !strchr(text, 'i')) nvt_warn(t, n->pos, "%s becomes infinite", nv_shown(t->c, text, strlen(text)));
     return nvt_float(v);
   }
   case NV_AST_IMAG: return make_complex(t, 0, strtod(text, NULL));
@@ -493,7 +494,7 @@ bool nvt_strong_bits(nvt *t, nv_dtype d, nv_ast_kind kind, const char *text, nvt
   if (digits && nv_is(d, NV_BITS_FLOAT)) {
     *bits = nv_decimal_to_bits(t->c, d, text);
     if (isinf(nv_bits_to_f32(d, *bits)))
-      nvt_warn(t, pos, "%s becomes infinite in %s", text, nv_dtype_name[d]);
+      nvt_warn(t, pos, "%s becomes infinite in %s", nv_shown(t->c, text, strlen(text)), nv_dtype_name[d]);
     return true;
   }
   if (kind == NV_AST_INT) {
@@ -506,7 +507,7 @@ bool nvt_strong_bits(nvt *t, nv_dtype d, nv_ast_kind kind, const char *text, nvt
       return true;
     }
     if (!known || !signed_value(negative, m, &i)) {
-      nvt_error(t, pos, "%s is out of range for %s", text, nv_dtype_name[d]);
+      nvt_error(t, pos, "%s is out of range for %s", nv_shown(t->c, text, strlen(text)), nv_dtype_name[d]);
       return false;
     }
     v = nvt_int(i);

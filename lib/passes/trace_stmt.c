@@ -206,7 +206,8 @@ static void start_if(nvt *t, const nv_stmt *s) {
   const bool bad = v.kind == NVT_ARRAY || nvt_is_seq(v);
   if (bad && !nvt_is_poison(v))
     nvt_error(t, s->expr == NV_NONE ? s->pos : nvt_at(t, s->expr)->pos,
-              "the condition of an if is static, not %s", nvt_show(t, v));
+              "the condition of an if is static, not %s%s", nvt_show(t, v),
+              v.kind == NVT_ARRAY ? "; where(condition, a, b) chooses element by element" : "");
   if (bad || nvt_is_poison(v)) { /* neither branch is traced: what they bind is poison */
     mark_targets(t, s->then_, true);
     mark_targets(t, s->else_, true);

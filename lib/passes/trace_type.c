@@ -22,6 +22,8 @@ const char *nvt_class_name(nv_class cls) {
 const char *nvt_show_type(nvt *t, const nv_type_node *n) {
   nv_buf b;
   nv_buf_init(&b, t->c);
+  if (n->kind == NV_TYPE_TREE && n->nfields && t->s->fields[n->first_field].name == NV_NONE)
+    return nv_format(t->c, "a list of %u", n->nfields);
   if (n->kind != NV_TYPE_ARRAY)
     return n->kind == NV_TYPE_LIST     ? "a list"
            : n->kind == NV_TYPE_STATIC ? "a static"
@@ -79,6 +81,7 @@ uint32_t nvt_sorted_fields(nvt *t, const nv_type_node *n, const nv_field ***fiel
 
 bool nvt_static_value(nvt *t, const nv_static *d, nvt_val v, nv_pos pos, nvt_val *out) {
   static const char *const kinds[] = {"an int", "a float", "true or false", "a string", "a name of its list"};
+  const char *name = d->name == NV_NONE ? "a static field" : nv_format(t->c, "static '%s'", nv_text(t->c, d->name));
   *out = v;
   switch (d->kind) {
   case NV_STATIC_INT:
@@ -102,12 +105,12 @@ bool nvt_static_value(nvt *t, const nv_static *d, nvt_val v, nv_pos pos, nvt_val
     const uint32_t n = t->c->errors < NV_MAX_ERRORS ? d->nchoices : 0;
     const char **known = NV_NEW_N(t->c, const char *, (size_t)n + 1);
     for (uint32_t i = 0; i < n; i++) known[i] = nv_text(t->c, d->choices[i]);
-    nvt_error(t, pos, "static '%s' has no choice '%s'%s", nv_text(t->c, d->name), nv_text(t->c, v.u.s),
+    nvt_error(t, pos, "%s has no choice '%s'%s", name, nv_shown(t->c, nv_text(t->c, v.u.s), nv_text_len(t->c, v.u.s)),
               nvt_suggest(t, v.u.s, false, known, n));
     return false;
   }
   }
-  nvt_error(t, pos, "static '%s' takes %s, not %s", nv_text(t->c, d->name), kinds[d->kind], nvt_show(t, v));
+  nvt_error(t, pos, "%s takes %s, not %s", name, kinds[d->kind], nvt_show(t, v));
   return false;
 }
 
@@ -157,7 +160,12 @@ static bool check_dim(nvt *t, const nv_dim_decl *d, int64_t v, nv_pos pos) {
 bool nvt_check_dims(nvt *t, const nv_function *fn, nv_pos pos) {
   for (uint32_t i = 0; i < fn->ndims; i++) {
     const nvt_binding *b = nvt_find(t, fn->dims[i].name);
-    if (b && b->value.kind == NVT_INT && !check_dim(t, &fn->dims[i], b->value.u.i, pos)) return false;
+    const uint32_t diags = t->c->ndiags;
+    if (!b || b->value.kind != NVT_INT || check_dim(t, &fn->dims[i], b->value.u.i, pos)) continue;
+    if (t->c->ndiags > diags && !fn->builtin)
+      nv_note(t->c, fn->dims[i].pos, "size '%s' of '%s' is declared here", nv_text(t->c, fn->dims[i].name),
+              nv_text(t->c, fn->name));
+    return false;
   }
   return true;
 }
@@ -167,16 +175,8 @@ static bool entry_dim(nvt *t, nv_str name, const nv_dim_decl *d, nv_pos pos, lac
   const nv_binding *b = given(t, name);
   nvt_val v = nvt_poison();
   if (b && !is_open(t, b)) {
-    v = b->value == NV_NONE ? nvt_poison() : nvt_literal(t, b->value);
+    v = b->value == NV_NONE ? nvt_poison() : nvt_literal(t, b->value); /* as checked by the parser */
     pos = b->value_pos;
-    if (v.kind != NVT_INT || v.u.i < 0 || v.u.i > NVT_MAX_ELEMENTS) {
-      if (v.kind != NVT_POISON)
-        nvt_error(t, pos, "size '%s' is an int from 0 to 2^48, not %s", nv_text(t->c, name),
-                  nvt_show(t, v));
-      v = nvt_poison();
-    } else if (d && !check_dim(t, d, v.u.i, pos)) {
-      v = nvt_poison();
-    }
   } else if (!b && d && d->value >= 0) {
     v = nvt_int(d->value);
   } else {
@@ -259,7 +259,10 @@ static bool settle(nvt *t, const nv_type_node *declared, nv_dtype dtype, const n
     if (d->kind != NV_DIM_EXPR || d->expr == NV_NONE) continue;
     const nv_ast_node *e = nvt_at(t, d->expr);
     const int64_t size = nv_dim_value(t->c, dims[rank - 1 - i]);
-    if (e->kind == NV_AST_NAME && !nvt_find(t, e->text)) nvt_bind(t, e->text, nvt_int(size), pos);
+    if (e->kind == NV_AST_NAME && !nvt_find(t, e->text)) {
+      const nv_binding *g = given(t, e->text);
+      nvt_bind(t, e->text, g && !is_open(t, g) ? nvt_literal(t, g->value) : nvt_int(size), pos);
+    }
     const nvt_val v = nvt_eval_now(t, d->expr);
     if (nvt_is_poison(v)) return false;
     if (v.kind == NVT_INT && v.u.i == size) continue;
@@ -281,6 +284,7 @@ static nvt_val entry_leaf(nvt *t, const nv_type_node *n, nv_str path, nv_pos pos
     n = &t->s->types[type];
   } else if (b) {
     nvt_error(t, b->value_pos, "input '%s' takes a type", text);
+    return nvt_poison();
   }
   if (n->strides_any || declared->strides_any || n->strides || declared->strides) nvt_refuse(t, n->pos, "strides");
   const int dtype = entry_dtype(t, n, text, l);
@@ -402,20 +406,19 @@ static nvt_val entry_input(nvt *t, const nv_param *p, lacking *l) {
       }
       nvt_push(t, nvt_poison());
     } else if (depth == NVT_MAX_NEST) {
-      nvt_error(t, n->pos, "types nest more than %d deep", NVT_MAX_NEST);
-      t->stop = true;
-      nvt_push(t, nvt_poison());
+      nv_bug(t->c, "types nest more than %d deep", NVT_MAX_NEST);
     } else {
-      level *v = &levels[depth++];
-      *v = (level){.n = n, .of = n->of, .path = path.n, .vals = t->nvals, .variant = variant};
-      variant = 0;
-      if (n->kind == NV_TYPE_TREE)
-        v->count = nvt_sorted_fields(t, n, &v->fields);
-      else {
-        const nv_type_dim count = {NV_DIM_EXPR, n->count, n->pos};
-        const int64_t k = entry_size(t, &count, nv_text(t->c, name), l);
-        if (k > NVT_MAX_PORTS) nvt_error(t, n->pos, "more than %d inputs and outputs", NVT_MAX_PORTS);
-        v->count = k < 0 || k > NVT_MAX_PORTS ? 0 : (uint32_t)k;
+      const nv_type_dim count = {NV_DIM_EXPR, n->count, n->pos};
+      const int64_t k = n->kind == NV_TYPE_TREE ? 0 : entry_size(t, &count, nv_text(t->c, name), l);
+      if (k > NVT_MAX_PORTS) nvt_error(t, n->pos, "more than %d inputs and outputs", NVT_MAX_PORTS);
+      if (k < 0 || k > NVT_MAX_PORTS) {
+        nvt_push(t, nvt_poison());
+      } else {
+        level *v = &levels[depth++];
+        *v = (level){.n = n, .of = n->of, .path = path.n, .vals = t->nvals, .count = (uint32_t)k,
+                     .variant = variant};
+        variant = 0;
+        if (n->kind == NV_TYPE_TREE) v->count = nvt_sorted_fields(t, n, &v->fields);
       }
     }
     if (variant) t->vals[t->nvals - 1].variant = variant; /* a leaf */
@@ -486,11 +489,6 @@ void nvt_entry_inputs(nvt *t, const nv_function *fn) {
       if (found >= 0) v = nvt_dtype((nv_dtype)found);
     }
     if (!b) continue;
-    if (v.kind != NVT_DTYPE || !nv_is(v.u.d, d->allowed)) {
-      if (v.kind != NVT_POISON)
-        nvt_error(t, b->value_pos, "'%s' doesn't allow %s", nv_text(t->c, d->name), nvt_show(t, v));
-      v = nvt_poison();
-    }
     nvt_bind(t, d->name, v, d->pos);
   }
   for (uint32_t i = 0; i < fn->nstatics; i++) {
@@ -502,6 +500,7 @@ void nvt_entry_inputs(nvt *t, const nv_function *fn) {
     nvt_bind(t, fn->inputs[i].name, v, fn->inputs[i].pos);
   }
   unused_keys(t, fn);
+  nvt_check_dims(t, fn, t->signature->pos);
   const nv_pos pos = t->signature->pos;
   if (l.unresolved.n)
     nvt_error(t, pos, "entry '%s': the signature must fix %s", nv_text(t->c, t->entry->name),

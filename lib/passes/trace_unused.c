@@ -1,4 +1,5 @@
-/* trace_unused.c - tracing: warnings about a function as written: inputs and names that nothing uses. */
+/* trace_unused.c - tracing: warnings about a function as written: inputs and names that nothing uses, an if of
+ * constants. */
 #include "trace.h"
 
 typedef struct walker {
@@ -40,9 +41,25 @@ static void mention(walker *w, nv_ast a) {
   mark(w);
 }
 
+/* Is an expression made of literals only? */
+static bool is_constant(walker *w, nv_ast a) {
+  bool constant = true;
+  if (a == NV_NONE) return false;
+  NV_GROW(w->t->c, w->asts, w->cap, (size_t)w->n + 1);
+  w->asts[w->n++] = a;
+  while (w->n) {
+    const nv_ast_node *n = nvt_at(w->t, w->asts[--w->n]);
+    constant = constant && n->kind != NV_AST_NAME && n->kind != NV_AST_CALL && n->kind != NV_AST_ERROR;
+    later(w, n->first);
+  }
+  return constant;
+}
+
 static void mark_statement(walker *w, const nv_stmt *s) {
   nvt *t = w->t;
   w->broken = w->broken || (s->expr != NV_NONE && nvt_at(t, s->expr)->kind == NV_AST_ERROR);
+  if (s->kind == NV_STMT_IF && is_constant(w, s->expr))
+    nvt_warn(t, nvt_at(t, s->expr)->pos, "a condition of constants: one branch is always taken");
   mention(w, s->expr);
   if (s->kind == NV_STMT_ASSIGN) /* a path target uses the tree */
     for (nv_ast a = s->first_target; a != NV_NONE; a = nvt_at(t, a)->next)

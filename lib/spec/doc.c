@@ -18,7 +18,7 @@ uint32_t nv_build_node(nv_builder *b, nv_doc_kind kind, nv_doc_style style, size
     if (ends) b->line++, b->line_start = b->seen + 1;
   }
   NV_GROW(d->c, d->nodes, d->nodes_cap, (size_t)d->nnodes + 1);
-  if (d->nnodes >= NV_BUILTIN - 1) nv_raise(d->c, NUVECC_SPEC, "the document has too many nodes");
+  if (d->nnodes >= NV_BUILTIN - 1) nv_bug(d->c, "a document of %u nodes", d->nnodes);
   d->nodes[d->nnodes] = (nv_doc_node){.kind = (uint8_t)kind,
                                       .style = (uint8_t)style,
                                       .line = b->line,

@@ -359,7 +359,7 @@ static void read_entry(nv_reader *r, uint32_t key, uint32_t node) {
 }
 
 /* Without entries: every function that no other calls. */
-static void default_entries(nv_reader *r, uint32_t functions) {
+static void default_entries(nv_reader *r) {
   nv_spec *s = r->s;
   bool any = false;
   for (uint32_t k = 0; k < s->nfunctions; k++) {
@@ -385,7 +385,7 @@ static void default_entries(nv_reader *r, uint32_t functions) {
     if (r->c->errors == before) add_entry(r, &e);
   }
   if (!any && !r->c->errors)
-    NV_AT_ERROR(r, functions, "every function is called by another: say under entries: which are to be compiled");
+    nv_bug(r->c, "every function is called by another, and none is in a circle");
 }
 
 /* Each entry under each signature is a program with kernels and a stub of its own. */
@@ -400,9 +400,9 @@ static void count_programs(nv_reader *r) {
   }
 }
 
-static void read_entries(nv_reader *r, uint32_t functions, uint32_t map) {
+static void read_entries(nv_reader *r, uint32_t map) {
   if (map == NV_NONE) {
-    default_entries(r, functions);
+    default_entries(r);
     return;
   }
   if (!nv_expect(r, map, NV_DOC_MAP, "entries")) return;
@@ -413,7 +413,7 @@ static void read_entries(nv_reader *r, uint32_t functions, uint32_t map) {
   }
 }
 
-void nv_read_entries(nv_reader *r, uint32_t functions, uint32_t map) {
-  read_entries(r, functions, map);
+void nv_read_entries(nv_reader *r, uint32_t map) {
+  read_entries(r, map);
   count_programs(r);
 }

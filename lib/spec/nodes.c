@@ -95,6 +95,7 @@ static nv_ast read_const_map(nv_reader *r, uint32_t node) {
     return NV_NONE;
   }
   nv_read_keys(r, node, "a constant", keys, 2, v);
+  if (v[0] == NV_NONE) return NV_NONE;
   if (v[1] == NV_NONE) NV_AT_ERROR(r, node, "a constant needs a dtype");
   int dtype = v[1] == NV_NONE ? -1 : nv_read_dtype(r, v[1]);
   nv_ast x = nv_read_const(r, node, v[0], dtype);
@@ -285,8 +286,9 @@ static bool missing(nv_reader *r, uint32_t node, const char *what, const char *c
 static bool read_if(nv_reader *r, levels *todo, uint32_t node, nv_stmt *st) {
   static const char *const keys[] = {"if", "then", "else"};
   uint32_t v[3];
+  uint32_t before = r->c->errors;
   nv_read_keys(r, node, "an if node", keys, 3, v);
-  if (missing(r, node, "an if node", keys, v, 2)) return false;
+  if (r->c->errors != before || missing(r, node, "an if node", keys, v, 2)) return false;
   st->expr = nv_read_expr(r, v[0]);
   st->then_ = NV_NEW(r->c, nv_stmt_block);
   st->else_ = NV_NEW(r->c, nv_stmt_block);
@@ -302,8 +304,9 @@ static nv_ast literal_leaf(nv_reader *r, uint32_t node, const void *arg) {
 static bool read_for(nv_reader *r, levels *todo, uint32_t node, nv_stmt *st) {
   static const char *const keys[] = {"for", "in", "carry", "do"};
   uint32_t v[4], cap = 0;
+  uint32_t before = r->c->errors;
   nv_read_keys(r, node, "a for node", keys, 4, v);
-  if (missing(r, node, "a for node", keys, v, 4)) return false;
+  if (r->c->errors != before || missing(r, node, "a for node", keys, v, 4)) return false;
   bool fine = nv_is_textual(r, v[0]);
   if (!fine)
     NV_AT_ERROR(r, v[0], "for: expected a name, found %s", nv_found(r, v[0]));
@@ -338,7 +341,7 @@ static bool read_map(nv_reader *r, levels *todo, uint32_t node, nv_stmt *st) {
   static const char *const keys[] = {"map", "do", "yield", "where"};
   uint32_t v[4], before = r->c->errors;
   nv_read_keys(r, node, "a map node", keys, 4, v);
-  if (missing(r, node, "a map node", keys, v, 3)) return false;
+  if (r->c->errors != before || missing(r, node, "a map node", keys, v, 3)) return false;
   nv_ast last = NV_NONE;
   if (nv_expect(r, v[0], NV_DOC_MAP, "map"))
     for (uint32_t key = nv_first_at(r, v[0]), value; key != NV_NONE; key = nv_next_at(r, value)) {

@@ -136,7 +136,7 @@ const char *nv_found(const nv_reader *r, uint32_t node); /* "a list", "'3'" */
 bool nv_expect(nv_reader *r, uint32_t node, nv_doc_kind kind, const char *what);
 bool nv_is_tool_key(const nv_reader *r, uint32_t key); /* x-… */
 /* Walks the pairs of map, told of as what ("a function"): values[k] becomes the value of keys[k], NV_NONE when
- * absent. Reports unknown keys. false when it isn't a map. */
+ * absent or, with an error, split by YAML. Reports unknown keys. false when it isn't a map. */
 bool nv_read_keys(nv_reader *r, uint32_t map, const char *what, const char *const *keys, size_t nkeys,
                   uint32_t *values);
 /* "; did you mean 'x'?" or "". */
@@ -190,6 +190,6 @@ uint32_t nv_find_function(const nv_reader *r, nv_str name, bool builtin); /* NV_
 void nv_check_calls(nv_reader *r);
 
 /* ---- entries.c ---- */
-void nv_read_entries(nv_reader *r, uint32_t functions, uint32_t map); /* map: NV_NONE without entries: */
+void nv_read_entries(nv_reader *r, uint32_t map); /* map: NV_NONE without entries: */
 
 #endif

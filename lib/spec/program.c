@@ -314,7 +314,7 @@ nv_spec *nv_spec_parse(nv_ctx *c, nv_doc *doc) {
     return NULL;
   }
   nv_check_calls(r);
-  nv_read_entries(r, v[FUNCTIONS], v[ENTRIES]);
+  nv_read_entries(r, v[ENTRIES]);
   nv_drop(c, r->declared.hash);
   nv_drop(c, r->declared.id);
   nv_drop(c, r->decls);

@@ -316,6 +316,7 @@ static nv_type read_leaf(nv_reader *r, uint32_t node) {
   static const char *const keys[] = {"type", "trainable", "strides"};
   uint32_t v[3], before = r->c->errors;
   nv_read_keys(r, node, "a type", keys, 3, v);
+  if (v[0] == NV_NONE) return NV_NONE;
   nv_type t = NV_NONE;
   if (!nv_is_textual(r, v[0]))
     NV_AT_ERROR(r, v[0], "type: expected a text like float32[3], found %s", nv_found(r, v[0]));
@@ -359,6 +360,7 @@ static nv_type read_spelt(nv_reader *r, uint32_t node) {
   static const char *const keys[] = {"dtype", "shape", "rank"};
   uint32_t v[3], before = r->c->errors;
   nv_read_keys(r, node, "an array type", keys, 3, v);
+  if (v[0] == NV_NONE) return NV_NONE;
   int dtype = nv_read_dtype(r, v[0]);
   nv_type t = new_type(r->s, NV_TYPE_ARRAY, nv_at(r, node));
   r->s->types[t].dtype = dtype;
@@ -380,7 +382,7 @@ static nv_type read_list(nv_reader *r, tasks *todo, uint32_t node) {
   static const char *const keys[] = {"list", "of"};
   uint32_t v[2], before = r->c->errors;
   nv_read_keys(r, node, "a list type", keys, 2, v);
-  if (v[0] == NV_NONE || v[1] == NV_NONE)
+  if (r->c->errors == before && (v[0] == NV_NONE || v[1] == NV_NONE))
     NV_AT_ERROR(r, node, "a list type needs both list: (how many) and of: (the type)");
   if (r->c->errors != before) return NV_NONE;
   nv_type t = new_type(r->s, NV_TYPE_LIST, nv_at(r, node));
@@ -404,6 +406,7 @@ static nv_type read_variants(nv_reader *r, tasks *todo, uint32_t node) {
   static const char *const keys[] = {"enum", "default"};
   uint32_t v[2], before = r->c->errors;
   nv_read_keys(r, node, "an enum type", keys, 2, v);
+  if (v[0] == NV_NONE) return NV_NONE;
   nv_type t = new_type(r->s, NV_TYPE_ENUM, nv_at(r, node));
   if (!nv_expect(r, v[0], NV_DOC_MAP, "enum") || !add_fields(r, todo, t, v[0], "variant")) return NV_NONE;
   nv_type_node *n = &r->s->types[t];
@@ -427,7 +430,7 @@ static nv_type read_static_field(nv_reader *r, uint32_t node) {
   uint32_t v, before = r->c->errors;
   nv_static st;
   nv_read_keys(r, node, "a static field", keys, 1, &v);
-  if (!nv_read_static(r, v, &st) || r->c->errors != before) return NV_NONE;
+  if (v == NV_NONE || !nv_read_static(r, v, &st) || r->c->errors != before) return NV_NONE;
   nv_type t = new_type(r->s, NV_TYPE_STATIC, nv_at(r, node));
   NV_GROW(r->c, r->s->statics, r->s->statics_cap, (size_t)r->s->nstatics + 1);
   r->s->types[t].static_ = r->s->nstatics;

@@ -63,10 +63,12 @@ bool nv_read_keys(nv_reader *r, uint32_t map, const char *what, const char *cons
                   uint32_t *values) {
   for (size_t k = 0; k < nkeys; k++) values[k] = NV_NONE;
   if (!nv_expect(r, map, NV_DOC_MAP, what)) return false;
-  for (uint32_t key = nv_first_at(r, map), value; key != NV_NONE; key = nv_next_at(r, value)) {
-    value = nv_next_at(r, key);
+  for (uint32_t key = nv_first_at(r, map), next; key != NV_NONE; key = next) {
+    uint32_t value = nv_next_at(r, key);
     size_t k = 0;
+    next = nv_next_at(r, value);
     while (k < nkeys && !nv_text_is(r, key, keys[k])) k++;
+    if (k < nkeys && nv_split_at_comma(r, map, value, &next)) continue;
     if (k < nkeys)
       values[k] = value;
     else if (nv_text_is(r, key, "<<"))

@@ -38,7 +38,7 @@ static const char *text(nv_dim d) {
 }
 static void is(nv_dim d, const char *want) { assert_string_equal(text(d), want); }
 
-#define RAISES(expression, part)                                   \
+#define RAISES(expression, text_)                                  \
   do {                                                             \
     c->door_open = true;                                           \
     if (setjmp(c->door) == 0) {                                    \
@@ -47,7 +47,7 @@ static void is(nv_dim d, const char *want) { assert_string_equal(text(d), want);
       fail_msg("nothing was raised");                              \
     }                                                              \
     assert_int_equal(c->raised, NUVECC_SPEC);                      \
-    if (!strstr(c->fault, part)) fail_msg("raised: %s", c->fault); \
+    assert_string_equal(c->fault, text_);                          \
   } while (0)
 
 static void sums(void **state) {
@@ -205,21 +205,21 @@ static void parts(void **state) {
 static void limits(void **state) {
   (void)state;
   nv_dim n = sym("N", 0, INT64_MAX), big = num(INT64_MAX);
-  RAISES(add(big, num(1)), "overflows 64 bits");
-  RAISES(mul(mul(num(INT64_C(1) << 40), n), num(INT64_C(1) << 40)), "overflows 64 bits");
-  RAISES(divide(n, 0), "divides by zero");
-  RAISES(mod(num(3), 0), "divides by zero");
-  RAISES(divide(num(3), INT64_MIN), "overflows");
+  RAISES(add(big, num(1)), "a size expression overflows 64 bits");
+  RAISES(mul(mul(num(INT64_C(1) << 40), n), num(INT64_C(1) << 40)), "a size expression overflows 64 bits");
+  RAISES(divide(n, 0), "a size expression divides by zero");
+  RAISES(mod(num(3), 0), "a size expression divides by zero");
+  RAISES(divide(num(3), INT64_MIN), "a size expression overflows 64 bits");
   nv_dim power = n;
   for (int k = 1; k < 64; k++) power = mul(power, n);
-  RAISES(mul(power, n), "more than 64 factors");
+  RAISES(mul(power, n), "a size expression has a product of more than 64 factors");
   nv_dim sum = num(0);
   for (int k = 0; k < 80; k++) {
     char name[16];
     snprintf(name, sizeof name, "s%d", k);
     sum = add(sum, sym(name, 0, 9));
   }
-  RAISES(mul(sum, sum), "more than 4096 terms");
+  RAISES(mul(sum, sum), "a size expression has more than 4096 terms");
   is(num(INT64_MIN), "-9223372036854775808");
   assert_int_equal(nv_dim_value(c, divide(num(INT64_MIN), 2)), INT64_MIN / 2);
 
@@ -227,7 +227,7 @@ static void limits(void **state) {
   nv_dim d = n;
   for (int k = 0; k < 200; k++) d = add(d, divide(mul(d, num(3)), 7 + k));
   assert_int_equal(nv_dim_size(c, d), UINT32_MAX);
-  RAISES(text(d), "too long");
+  RAISES(text(d), "a size expression is too long: more than 4096 parts");
   int64_t v;
   assert_true(nv_dim_eval(c, nv_dim_replace(c, d, &n, &(nv_dim){num(0)}, 1), NULL, NULL, 0, &v));
   assert_int_equal(v, 0);

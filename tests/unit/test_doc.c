@@ -497,12 +497,20 @@ static void node_places(void **state) {
   nv_ctx_free(c);
 }
 
+static void too_large(void **state) {
+  (void)state;
+  /* refused before a byte is read */
+  assert_string_equal(spec_says("x", (size_t)NV_MAX_SOURCE + 1, NUVECC_FORMAT_YAML, false),
+                      "0:0: error: a spec of 1073741825 bytes: 1073741824 at most (1 GiB)\n");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(json_as_jansson), cmocka_unit_test(json_nul),           cmocka_unit_test(json_trees),
       cmocka_unit_test(json_errors),     cmocka_unit_test(duplicates),         cmocka_unit_test(nesting),
       cmocka_unit_test(yaml_scalars),    cmocka_unit_test(yaml_documents),     cmocka_unit_test(yaml_errors),
       cmocka_unit_test(aliases),         cmocka_unit_test(yaml_out_of_memory), cmocka_unit_test(places),
-      cmocka_unit_test(places_folded),   cmocka_unit_test(places_in_blocks),   cmocka_unit_test(node_places)};
+      cmocka_unit_test(places_folded),   cmocka_unit_test(places_in_blocks),   cmocka_unit_test(node_places),
+      cmocka_unit_test(too_large)};
   return cmocka_run_group_tests_name("test_doc", tests, NULL, NULL);
 }

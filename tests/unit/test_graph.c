@@ -158,6 +158,11 @@ static void inference(void **state) {
   INFER("add", "bool[2, 3]", b, b);
   INFER("add", "float32[B, 3]", open, open);
   INFER("add", "add takes 2 operands, not 1", f);
+  INFER("add", "add has 9 operands", f, f, f, f, f, f, f, f, f);
+  nv_dtype d;
+  const char *why = NULL;
+  assert_false(nv_infer_dtype(c, nv_op_find("clip"), NULL, 0, NV_NO_ATTR, &d, &why));
+  assert_string_equal(why, "clip takes 1 to 3 operands, not 0");
   INFER("negative", "negative takes 1 operand, not 2", f, f);
   INFER("add", "add has operands of float32 and int32", f, i);
   INFER("add", "shapes [3] and [4] don't broadcast", f3, f4);
@@ -235,6 +240,8 @@ static void inference(void **state) {
   ATTR(0, 0, 1);
   INFER("slice", "a slice of [2, 3] needs rank 2 and 4 numbers", f);
   INFER("slice", "a slice of [3] needs rank 1 and 2 numbers", f3);
+  ATTR(0, 0, 1, 1);
+  INFER("slice", "not supported yet: a slice of an open size", open);
   result = shape(1, 1, 0, 0);
   ATTR(1, 2);
   INFER("slice", "axis 0 of [3] has no 1 elements from 1 by 2", f3);
