@@ -169,10 +169,10 @@ t '--eval' test "$("$N" --eval=in.json add.yaml | tr -d ' \n')" = '{"y":[1.1,2.5
 t '--eval-output' silent --eval=in.json --eval-output=y.safetensors add.yaml
 t 'safetensors' python3 -c 'import json, struct; b = open("y.safetensors", "rb").read(); n = struct.unpack("<Q", b[:8])[0]; h = json.loads(b[8:8 + n]); assert h["y"]["dtype"] == "F32" and h["y"]["shape"] == [4] and struct.unpack("<f", b[8 + n:12 + n])[0] == struct.unpack("<f", struct.pack("<f", 1.1))[0]'
 echo '{"a": [1, 2.5, 3], "b": [0, 0, 0, 0]}' > in.json
-t 'inputs of the wrong length' says 1 '^in.json:1:7: error: expected a list of 4, got 3' --eval=in.json add.yaml
+t 'inputs of the wrong length' says 1 '^in.json:1:7: error: expected a list of 4, found a list of 3' --eval=in.json add.yaml
 echo '{"a": [1, 2, 3, 4], "bb": [0, 0, 0, 0]}' > in.json
 t 'inputs of the wrong name' says 1 "did you mean 'b'" --eval=in.json add.yaml
-t 'missing inputs' says 1 "'b' is missing" --eval=in.json add.yaml
+t 'missing inputs' says 1 "no input is named 'bb'; did you mean 'b'" --eval=in.json add.yaml
 echo '{"a": [1, 2, 3, true], "b": [0, 0, 0, 0]}' > in.json
 t 'inputs of the wrong kind' says 1 '^in.json:1:17: error: expected a number' --eval=in.json add.yaml
 t 'no inputs' says 3 'No such file' --eval=none.json add.yaml

@@ -84,7 +84,7 @@ static void add_child(nv_index *x, uint32_t parent, nv_dim d) {
 static void bounds(nv_ctx *c, nv_dim d, int64_t *lo, int64_t *hi) {
   nv_dim_bounds(c, d, lo, hi);
   if (*lo == INT64_MIN || *hi == INT64_MAX)
-    nv_bug(c, "a size known at run time only");
+    nv_raise(c, NUVECC_SPEC, "not supported yet: sizes known at run time only");
 }
 
 /* The dim that is this atom alone. */
@@ -95,7 +95,7 @@ static nv_dim atom_dim(nv_ctx *c, const nv_atom *a) {
   case NV_ATOM_MOD: return nv_dim_mod(c, a->a, a->b);
   case NV_ATOM_MIN: return nv_dim_min(c, a->a, a->b);
   case NV_ATOM_MAX: return nv_dim_max(c, a->a, a->b);
-  default: nv_bug(c, "a size known at run time only");
+  default: nv_raise(c, NUVECC_SPEC, "not supported yet: sizes known at run time only");
   }
 }
 
@@ -115,7 +115,7 @@ static void expand_division(nv_index *x, uint32_t k, const nv_atom *atom) {
   nv_ctx *c = x->c;
   int64_t divisor, lo, hi;
   if (!nv_dim_is_const(c, atom->b, &divisor) || divisor <= 0)
-    nv_bug(c, "a size known at run time only");
+    nv_raise(c, NUVECC_SPEC, "not supported yet: sizes known at run time only");
   bounds(c, atom->a, &lo, &hi);
   const int64_t bias = lo < 0 ? -(lo + 1) / divisor + 1 : 0;
   const nv_dim dividend = nv_dim_add(c, atom->a, nv_dim_const(c, bias * divisor));
@@ -176,7 +176,7 @@ static void expand(nv_index *x, uint32_t k) {
   } else if (atom.kind == NV_ATOM_MIN || atom.kind == NV_ATOM_MAX) {
     expand_minimum(x, k, &atom);
   } else {
-    nv_bug(c, "a size known at run time only");
+    nv_raise(c, NUVECC_SPEC, "not supported yet: sizes known at run time only");
   }
 }
 
@@ -276,7 +276,7 @@ static void make_text(nv_index *x, uint32_t k) {
   case SYMBOL:
     for (uint32_t s = 0; s < x->nsymbols; s++)
       if (x->symbols[s] == e->dim) e->text = x->variables[s];
-    if (!e->text) nv_bug(c, "a size known at run time only");
+    if (!e->text) nv_raise(c, NUVECC_SPEC, "not supported yet: sizes known at run time only");
     e->precedence = P_PRIMARY;
     return;
   case SUM: {

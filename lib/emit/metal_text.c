@@ -250,7 +250,7 @@ static void put_op(nv_buf *b, nv_op op, const nv_dtype *dtypes, const char *cons
   const char *text = nv_ops[op].msl[nv_kind_of(d)];
   if (fused && nv_ops[op].msl_fast && nv_kind_of(d) == NV_KIND_FLOAT) text = nv_ops[op].msl_fast;
   if (!text)
-    nv_bug(b->c, "%s of %s in a kernel", nv_ops[op].name, nv_dtype_name[d]);
+    nv_raise(b->c, NUVECC_SPEC, "not supported yet: %s of %s in a kernel", nv_ops[op].name, nv_dtype_name[d]);
   /* moves keep the 16-bit type, everything else is float32's text between conversions */
   const bool moves = nv_ops[op].dtype == NV_DT_SELECT || nv_ops[op].dtype == NV_DT_ATTR || !strcmp(text, "$0");
   if (moves && result == NV_BOOL && d != NV_BOOL) text = "$0 != 0"; /* bits as bool: as_type doesn't know it */

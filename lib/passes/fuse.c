@@ -127,7 +127,7 @@ static void add_node(nv_fuser *f, nv_node k) {
     return;
   }
   if (nv_op_results((nv_op)n->op) != 1 || n->noperands > 3 || info->cls == NV_EXPAND)
-    nv_bug(f->c, "%s in a kernel", info->name);
+    nv_raise(f->c, NUVECC_SPEC, "not supported yet: %s in a kernel", info->name);
   if (info->cls == NV_REDUCE) {
     add_reduction(f, k);
   } else {

@@ -79,9 +79,12 @@ uint32_t nvt_sorted_fields(nvt *t, const nv_type_node *n, const nv_field ***fiel
 
 /* ---- statics ---- */
 
+static const char *static_name(nvt *t, const nv_static *d) {
+  return d->name == NV_NONE ? "a static field" : nv_format(t->c, "static '%s'", nv_text(t->c, d->name));
+}
+
 bool nvt_static_value(nvt *t, const nv_static *d, nvt_val v, nv_pos pos, nvt_val *out) {
   static const char *const kinds[] = {"an int", "a float", "true or false", "a string", "a name of its list"};
-  const char *name = d->name == NV_NONE ? "a static field" : nv_format(t->c, "static '%s'", nv_text(t->c, d->name));
   *out = v;
   switch (d->kind) {
   case NV_STATIC_INT:
@@ -105,12 +108,12 @@ bool nvt_static_value(nvt *t, const nv_static *d, nvt_val v, nv_pos pos, nvt_val
     const uint32_t n = t->c->errors < NV_MAX_ERRORS ? d->nchoices : 0;
     const char **known = NV_NEW_N(t->c, const char *, (size_t)n + 1);
     for (uint32_t i = 0; i < n; i++) known[i] = nv_text(t->c, d->choices[i]);
-    nvt_error(t, pos, "%s has no choice '%s'%s", name, nv_shown(t->c, nv_text(t->c, v.u.s), nv_text_len(t->c, v.u.s)),
-              nvt_suggest(t, v.u.s, false, known, n));
+    nvt_error(t, pos, "%s has no choice '%s'%s", static_name(t, d),
+              nv_shown(t->c, nv_text(t->c, v.u.s), nv_text_len(t->c, v.u.s)), nvt_suggest(t, v.u.s, false, known, n));
     return false;
   }
   }
-  nvt_error(t, pos, "%s takes %s, not %s", name, kinds[d->kind], nvt_show(t, v));
+  nvt_error(t, pos, "%s takes %s, not %s", static_name(t, d), kinds[d->kind], nvt_show(t, v));
   return false;
 }
 

@@ -252,7 +252,8 @@ const char *nvt_show(nvt *t, nvt_val v) {
   case NVT_FLOAT:
   case NVT_COMPLEX:
   case NVT_BOOL: return nv_format(t->c, "the static %s", nvt_show_number(t, v));
-  case NVT_STRING: return nv_format(t->c, "the string '%s'", nv_shown(t->c, nv_text(t->c, v.u.s), nv_text_len(t->c, v.u.s)));
+  case NVT_STRING:
+    return nv_format(t->c, "the string '%s'", nv_shown(t->c, nv_text(t->c, v.u.s), nv_text_len(t->c, v.u.s)));
   case NVT_DTYPE: return nv_format(t->c, "the dtype %s", nv_dtype_name[v.u.d]);
   case NVT_NONE: return "None";
   case NVT_ELLIPSIS: return "...";

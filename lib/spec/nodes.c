@@ -273,11 +273,12 @@ static bool enter(nv_reader *r, levels *todo, uint32_t node, nv_stmt_block *bloc
   return true;
 }
 
-static bool missing(nv_reader *r, uint32_t node, const char *what, const char *const *keys, const uint32_t *v,
+/* Is a key missing? Then it is reported, unless the node had errors before: the key may be misspelt. */
+static bool missing(nv_reader *r, uint32_t before, uint32_t node, const char *what, const char *const *keys, const uint32_t *v,
                     uint32_t n) {
   for (uint32_t k = 0; k < n; k++)
     if (v[k] == NV_NONE) {
-      NV_AT_ERROR(r, node, "%s without '%s'", what, keys[k]);
+      if (r->c->errors == before) NV_AT_ERROR(r, node, "%s without '%s'", what, keys[k]);
       return true;
     }
   return false;
@@ -288,7 +289,7 @@ static bool read_if(nv_reader *r, levels *todo, uint32_t node, nv_stmt *st) {
   uint32_t v[3];
   uint32_t before = r->c->errors;
   nv_read_keys(r, node, "an if node", keys, 3, v);
-  if (r->c->errors != before || missing(r, node, "an if node", keys, v, 2)) return false;
+  if (missing(r, before, node, "an if node", keys, v, 2)) return false;
   st->expr = nv_read_expr(r, v[0]);
   st->then_ = NV_NEW(r->c, nv_stmt_block);
   st->else_ = NV_NEW(r->c, nv_stmt_block);
@@ -306,7 +307,7 @@ static bool read_for(nv_reader *r, levels *todo, uint32_t node, nv_stmt *st) {
   uint32_t v[4], cap = 0;
   uint32_t before = r->c->errors;
   nv_read_keys(r, node, "a for node", keys, 4, v);
-  if (r->c->errors != before || missing(r, node, "a for node", keys, v, 4)) return false;
+  if (missing(r, before, node, "a for node", keys, v, 4)) return false;
   bool fine = nv_is_textual(r, v[0]);
   if (!fine)
     NV_AT_ERROR(r, v[0], "for: expected a name, found %s", nv_found(r, v[0]));
@@ -341,7 +342,7 @@ static bool read_map(nv_reader *r, levels *todo, uint32_t node, nv_stmt *st) {
   static const char *const keys[] = {"map", "do", "yield", "where"};
   uint32_t v[4], before = r->c->errors;
   nv_read_keys(r, node, "a map node", keys, 4, v);
-  if (r->c->errors != before || missing(r, node, "a map node", keys, v, 3)) return false;
+  if (missing(r, before, node, "a map node", keys, v, 3)) return false;
   nv_ast last = NV_NONE;
   if (nv_expect(r, v[0], NV_DOC_MAP, "map"))
     for (uint32_t key = nv_first_at(r, v[0]), value; key != NV_NONE; key = nv_next_at(r, value)) {

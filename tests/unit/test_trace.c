@@ -590,7 +590,7 @@ static void blocks(void **state) {
        "      - if: x > 0\n        then: a = x\n      - for: i\n        in: range(2)\n        carry: [q]\n   "
        "     do: q = x\n"
        "    outputs: a\n",
-       "6:15: error: the condition of an if is static, not bool\n"
+       "6:15: error: the condition of an if is static, not bool; where(condition, a, b) chooses element by element\n"
        "8:9: error: 'q' is carried, but not bound before the loop\n");
   SAYS(function("x: float32", "      h = x * 2\n      k = h + 1\n      h = exp(k)\n      x = k", "h"),
        "8:7: error: 'h' is bound already\n6:7: note: 'h' is bound here\n"
@@ -640,7 +640,7 @@ static void errors(void **state) {
   SAYS(function("x: \"float32[6]\"", "      y = x[::0]", "y"), "6:15: error: step 0 of a slice\n");
   SAYS(function("x: \"float32[6]\"", "      y = x[6]", "y"),
        "6:13: error: index 6 is out of range for axis 0 of float32[6]\n");
-  SAYS(function("x: \"float32[6]\"", "      y = x[1, 2]", "y"), "6:12: error: 2 indices for float32[6]\n");
+  SAYS(function("x: \"float32[6]\"", "      y = x[1, 2]", "y"), "6:12: error: too many indices: 2 for float32[6]\n");
   SAYS(function("x: \"uint8[6]\"", "      y = x * 300", "y"), "6:15: error: 300 is out of range for uint8\n");
   SAYS(function("x: \"complex64[6]\"", "      y = expm1(x)", "y"), "6:11: error: expm1 has no complex64 form\n");
   SAYS(function("x: \"float32[6]\"", "      y = round(x, decimals=0.5)", "y"),
