@@ -274,8 +274,8 @@ static bool enter(nv_reader *r, levels *todo, uint32_t node, nv_stmt_block *bloc
 }
 
 /* Is a key missing? Then it is reported, unless the node had errors before: the key may be misspelt. */
-static bool missing(nv_reader *r, uint32_t before, uint32_t node, const char *what, const char *const *keys, const uint32_t *v,
-                    uint32_t n) {
+static bool missing(nv_reader *r, uint32_t before, uint32_t node, const char *what, const char *const *keys,
+                    const uint32_t *v, uint32_t n) {
   for (uint32_t k = 0; k < n; k++)
     if (v[k] == NV_NONE) {
       if (r->c->errors == before) NV_AT_ERROR(r, node, "%s without '%s'", what, keys[k]);
