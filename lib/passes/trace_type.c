@@ -362,7 +362,7 @@ static const nv_field *entry_variant(nvt *t, const nv_type_node *n, nv_str path,
     }
   }
   if (want == NV_NONE) {
-    lack(&l->unresolved, nv_format(t->c, "the variant of %s", text));
+    lack(&l->unresolved, nv_format(t->c, "the variant of '%s'", text));
     return NULL;
   }
   const char **known = NV_NEW_N(t->c, const char *, (size_t)n->nfields + 1);
