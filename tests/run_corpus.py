@@ -32,7 +32,7 @@ def differences(got, want):
 
 def refused(spec):
     """What nuvecc says of a spec, None when it compiles."""
-    r = subprocess.run([os.path.join(BUILD, 'nuvecc'), '-fsyntax-only', spec], stdout=subprocess.PIPE,
+    r = subprocess.run([os.path.join(BUILD, 'nuvecc'), '--stats', spec], stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT, text=True)
     return None if r.returncode == 0 else (r.returncode, r.stdout)
 
