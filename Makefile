@@ -120,7 +120,7 @@ check: $(BUILD)/.deps-check
 check-long: $(BUILD)/.deps-check
 	@$(MAKE) check-build
 	@BUILD=$(BUILD) LONG=1 sh tests/run.sh
-check-build: all $(BUILD)/say $(BUILD)/ulp_keep $(BUILD)/ulp_flush $(BUILD)/oplist $(BUILD)/ops_page \
+check-build: all $(BUILD)/say $(BUILD)/literals $(BUILD)/ulp_keep $(BUILD)/ulp_flush $(BUILD)/oplist $(BUILD)/ops_page \
   $(BUILD)/opts_page $(BUILD)/hostmetal/libhostmetal.so $(BUILD)/san/nuvecc $(UNIT)
 	@$(MAKE) fuzzers
 accept: all
