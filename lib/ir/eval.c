@@ -192,7 +192,16 @@ static void run_node(run *r, const nv_node_rec *node) {
     else
       share(r, v, nv_operand(g, node, 0));
     break;
-  case NV_REDUCE: reduce(r, op, v, nv_operand(g, node, 0), attr + 1, nattr - 1); break;
+  case NV_REDUCE:
+    if (nattr == 1) { /* over no axes: the identity, with the result's dtype */
+      const nv_value a = nv_operand(g, node, 0);
+      if (nv_dtype_of(g, a) == nv_dtype_of(g, v))
+        share(r, v, a);
+      else
+        nv_eval_convert(nv_dtype_of(g, a), nv_dtype_of(g, v), data_of(r, a), fresh(r, v), count_of(r, v));
+      break;
+    }
+    reduce(r, op, v, nv_operand(g, node, 0), attr + 1, nattr - 1); break;
   case NV_ELEM:
   case NV_COPY: {
     nv_dtype dtypes[NV_MAX_OPERANDS];

@@ -35,6 +35,10 @@ nvt_val nvt_step(nvt *t, const nvt_opcall *call, bool last, nv_op op, nvt_val a,
 nvt_val nvt_diagonal_mask(nvt *t, const nvt_opcall *call, bool last, nv_op op, int64_t n, int64_t m, int64_t k);
 nvt_val nvt_create(nvt *t, const nvt_opcall *call);
 
+/* ---- trace_move.c ---- */
+nvt_val nvt_join(nvt *t, const nvt_opcall *call);             /* concatenate, stack, meshgrid: of several arrays */
+nvt_val nvt_move(nvt *t, const nvt_opcall *call, nv_value x); /* the others */
+
 /* The result of a call whose op is of class NV_EXPAND (those of trace_expand.c aside); its operands aren't poison. */
 nvt_val nvt_rearrange(nvt *t, const nvt_opcall *call);
 

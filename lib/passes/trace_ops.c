@@ -20,16 +20,6 @@ static const char *const future_ops[] = {                                       
                                          "slice_update",
                                          "dynamic_slice",
                                          "dynamic_slice_update",
-                                         "concatenate",
-                                         "stack",
-                                         "split",
-                                         "pad",
-                                         "roll",
-                                         "repeat",
-                                         "tile",
-                                         "diag",
-                                         "diagonal",
-                                         "trace",
                                          "cumsum",
                                          "cumprod",
                                          "cummax",
@@ -70,7 +60,6 @@ static const char *const future_ops[] = {                                       
                                          "searchsorted",
                                          "nonzero",
                                          "unique",
-                                         "meshgrid",
                                          "hypot",
                                          "kron",
                                          "number_of_elements"};
@@ -310,6 +299,7 @@ static bool check_operands(nvt *t, nvt_opcall *call, bool *poison) {
   for (uint32_t i = 0; i < call->n; i++) {
     const nvt_arg *a = &call->in[i];
     if (!a->given || a->v.kind == NVT_ARRAY || nvt_is_number(a->v)) continue;
+    if (call->op == NV_OP_concatenate || call->op == NV_OP_stack) continue; /* of lists */
     nvt_error(t, a->pos, "%s takes arrays, not %s", nv_ops[call->op].name, nvt_show(t, a->v));
     return false;
   }

@@ -218,12 +218,21 @@ static expansion *of_array(nv_op op) {
   case NV_OP_moveaxis: return moveaxis;
   case NV_OP_swapaxes: return swapaxes;
   case NV_OP_flip: return flip;
+  case NV_OP_split:
+  case NV_OP_pad:
+  case NV_OP_repeat:
+  case NV_OP_tile:
+  case NV_OP_roll:
+  case NV_OP_diag:
+  case NV_OP_diagonal:
+  case NV_OP_trace: return nvt_move;
   default: return NULL;
   }
 }
 
 nvt_val nvt_rearrange(nvt *t, const nvt_opcall *call) {
   expansion *expand = of_array(call->op);
+  if (call->op == NV_OP_concatenate || call->op == NV_OP_stack || call->op == NV_OP_meshgrid) return nvt_join(t, call);
   if (!expand) return nvt_create(t, call);
   const nv_value x = nvt_array_operand(t, &call->in[0]);
   return x == NV_NONE ? nvt_poison() : expand(t, call, x);

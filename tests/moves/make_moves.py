@@ -28,7 +28,7 @@ def packed(a):
 
 def case(text, want, **inputs):
     """text: the expression; want: an array, or a list of them for a text that gives a list."""
-    many = isinstance(want, list)
+    many = isinstance(want, (list, tuple))
     names = ['out%d' % k for k in range(len(want))] if many else ['out']
     cases.append({'nodes': ['%s = %s' % (', '.join(names) if len(names) > 1 or not many else 'l', text)]
                   + (['out0 = l[0]'] if many and len(names) == 1 else []),
@@ -60,6 +60,14 @@ def views():
     case('flip(x, [0, 2])', np.flip(x, (0, 2)), x=x)
     case('flip(x)', array(()), x=array(()))
     case('flip(x)', array((0, 2)), x=array((0, 2)))
+
+
+def no_axes():
+    """Over no axes a reduction is the identity: subnormals stay, in flush mode too."""
+    x = (np.arange(12).astype('float32') * np.float32(2.0 ** -149)).reshape(3, 4)
+    for op in ('sum', 'max', 'mean'):
+        case('%s(x, axis=[])' % op, x, x=x)
+    case('sum(x, axis=[])', array((3,), 'uint8').astype('uint32'), x=array((3,), 'uint8'))
 
 
 def arange(start, stop, step, dtype):
@@ -147,9 +155,74 @@ def creation():
          x=array((5, 40), 'int32'))
 
 
+def movement():
+    x, y, z = array((2, 3)), array((2, 4)) + 100, array((2, 0))
+    case('concatenate([x, y], 1)', np.concatenate([x, y], 1), x=x, y=y)
+    case('concatenate([x, z, y, x], axis=-1)', np.concatenate([x, z, y, x], -1), x=x, y=y, z=z)
+    case('concatenate([x, x * 2])', np.concatenate([x, x * 2]), x=x)
+    case('concatenate([x, y], None)', np.concatenate([x, y], None), x=x, y=y)
+    case('concatenate([z, z])', np.concatenate([z, z]), z=z)
+    case('concatenate([x])', x, x=x)
+    i8, u8 = array((3,), 'int8'), array((2,), 'uint8')
+    case('concatenate([x, y])', np.concatenate([i8, u8]), x=i8, y=u8)
+    many = [array((k % 3 + 1, 2)) + k for k in range(20)]
+    case('concatenate([%s])' % ', '.join('x%d' % k for k in range(20)), np.concatenate(many),
+         **{'x%d' % k: v for k, v in enumerate(many)})
+    case('concatenate([x, y], 1)[:, 2:5] + 1', np.concatenate([x, y], 1)[:, 2:5] + np.float32(1), x=x, y=y)
+    case('sum(concatenate([x, y], 1), axis=1)', np.concatenate([x, y], 1).sum(1, dtype='float32'), x=x, y=y)
+    for a in (0, 1, -1):
+        case('stack([x, x + 1, x], %d)' % a, np.stack([x, x + 1, x], a), x=x)
+    case('stack([x])', np.stack([x]), x=x)
+    case('stack([z, z], 1)', np.stack([z, z], 1), z=z)
+    w = array((6, 4))
+    case('split(x, 3)', np.split(w, 3), x=w)
+    case('split(x, [1, 3], axis=1)', np.split(w, [1, 3], 1), x=w)
+    case('split(x, [2, -1, 9])', np.split(w, [2, -1, 9]), x=w)
+    case('split(x, 1)', [w], x=w)
+    for d in ('bool', 'int16', 'float32'):
+        v = array((3, 4), d)
+        case('pad(x, 2)', np.pad(v, 2), x=v)
+        case('pad(x, [1, 3], "edge")', np.pad(v, (1, 3), 'edge'), x=v)
+    case('pad(x, [[0, 1], [2, 0]], constant_values=7)', np.pad(w, ((0, 1), (2, 0)), constant_values=7), x=w)
+    case('pad(x, [[1, 0], [0, 0]], "constant", -0.5)', np.pad(w, ((1, 0), (0, 0)), constant_values=-0.5), x=w)
+    case('pad(x, 0)', w, x=w)
+    case('pad(x, 1, constant_values=3)', np.full((4, 2), 3, 'float32'), x=z)
+    case('sum(pad(x, 1, "edge"), axis=0)', np.pad(w, 1, 'edge').sum(0, dtype='float32'), x=w)
+    for a in (0, 1, -1):
+        case('repeat(x, 3, %d)' % a, np.repeat(w, 3, a), x=w)
+        case('roll(x, 2, %d)' % a, np.roll(w, 2, a), x=w)
+        case('roll(x, -7, axis=%d)' % a, np.roll(w, -7, a), x=w)
+    case('repeat(x, 2)', np.repeat(w, 2), x=w)
+    case('repeat(x, 0)', np.repeat(w, 0), x=w)
+    case('roll(x, 5)', np.roll(w, 5), x=w)
+    case('roll(x, [1, 2], [0, 1])', np.roll(w, (1, 2), (0, 1)), x=w)
+    case('roll(x, 1, [0, 1])', np.roll(w, 1, (0, 1)), x=w)
+    case('roll(x, 1)', z, x=z)
+    case('tile(x, 2)', np.tile(w, 2), x=w)
+    case('tile(x, [2, 3])', np.tile(w, (2, 3)), x=w)
+    case('tile(x, [2, 1, 3])', np.tile(w, (2, 1, 3)), x=w)
+    case('tile(x, [0, 1])', np.tile(w, (0, 1)), x=w)
+    case('tile(x, [3])', np.tile(array(()), 3), x=array(()))
+    a, b, c = array((2,)), array((3,)), array((4,))
+    case('meshgrid(x, y)', np.meshgrid(a, b), x=a, y=b)
+    case('meshgrid(x, y, z, indexing="ij")', np.meshgrid(a, b, c, indexing='ij'), x=a, y=b, z=c)
+    case('meshgrid(x, y, z, sparse=true)', np.meshgrid(a, b, c, sparse=True), x=a, y=b, z=c)
+    t = array((3, 4, 5))
+    for k in (0, 1, -1, 2, -3, 9):
+        case('diagonal(x, %d)' % k, np.diagonal(w, k), x=w)
+        case('diag(x, %d)' % k, np.diag(w, k), x=w)
+        case('trace(x, %d)' % k, np.array(np.trace(w, k), 'float32'), x=w)
+        case('diag(x, k=%d)' % min(k, 3), np.diag(c, min(k, 3)), x=c)
+    case('diagonal(x, 1, 2, 0)', np.diagonal(t, 1, 2, 0), x=t)
+    case('diagonal(x, axis1=-1, axis2=1)', np.diagonal(t, 0, -1, 1), x=t)
+    case('trace(x, dtype=int32)', np.trace(t.astype('int32')).astype('int32'), x=t)
+
+
 def main():
     views()
+    no_axes()
     creation()
+    movement()
     with open(os.path.join(HERE, 'moves.json'), 'w', encoding='utf-8') as f:
         f.write('[\n' + ',\n'.join(json.dumps(c, separators=(',', ':')) for c in cases) + '\n]\n')
     print('%d cases' % len(cases))

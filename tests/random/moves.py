@@ -4,7 +4,8 @@ DTYPES = ('bool', 'uint8', 'int64', 'float16', 'float32')
 VIEWS = ('flatten', 'unflatten', 'moveaxis', 'swapaxes', 'flip')
 CREATION = ('full', 'zeros', 'ones', 'full_like', 'zeros_like', 'ones_like', 'arange', 'linspace', 'eye', 'identity', 'tri',
             'tril', 'triu')
-EXPANSIONS = VIEWS + CREATION
+MOVEMENT = ('concatenate', 'stack', 'split', 'pad', 'repeat', 'tile', 'roll', 'meshgrid', 'diag', 'diagonal')
+EXPANSIONS = VIEWS + CREATION + MOVEMENT
 
 
 def view(r, op, name, shape):
@@ -72,9 +73,59 @@ def create(g, op, dtype, name, shape):
     return '%s(%s, %d)' % (op, name, k), shape
 
 
+def move(g, op, dtype, name, shape):
+    r, rank = g.rng, len(shape)
+    if op == 'meshgrid':
+        return ('meshgrid(%s, %s)[%d]' % (name, name, r.randrange(2)), shape * 2) if rank == 1 else None
+    if not rank or rank > 4:
+        return None
+    a, n = r.randrange(rank), r.randint(0, 3)
+    if op == 'concatenate':
+        fits = [v for v in g.values if v[1] == dtype and len(v[2]) == rank and v[2][:a] + v[2][a + 1:] == shape[:a] + shape[a + 1:]]
+        parts = [r.choice(fits) for _ in range(r.choice((2, 2, 3, 9)))]
+        out = shape[:a] + (sum(v[2][a] for v in parts),) + shape[a + 1:]
+        return 'concatenate([%s], %d)' % (', '.join(v[0] for v in parts), a - rank), out
+    if op == 'stack':
+        fits = [v for v in g.values if v[1] == dtype and v[2] == shape]
+        parts = [r.choice(fits) for _ in range(r.choice((1, 2, 3)))]
+        return 'stack([%s], %d)' % (', '.join(v[0] for v in parts), a), shape[:a] + (len(parts),) + shape[a:]
+    if op == 'split':
+        at = sorted(r.randint(0, shape[a]) for _ in range(2))
+        k = r.randrange(3)
+        d = (at[0], at[1] - at[0], shape[a] - at[1])[k]
+        return 'split(%s, %s, %d)[%d]' % (name, at, a, k), shape[:a] + (d,) + shape[a + 1:]
+    if op == 'pad':
+        w = [(r.randint(0, 2), r.randint(0, 3)) for _ in shape]
+        mode = r.choice((', "edge"', '', ', constant_values=%s' % g.literal(dtype)))
+        if 'edge' in mode and 0 in shape:
+            return None
+        return 'pad(%s, %s%s)' % (name, [list(p) for p in w], mode), tuple(d + p[0] + p[1] for d, p in zip(shape, w))
+    if op == 'repeat':
+        return 'repeat(%s, %d, %d)' % (name, n, a), shape[:a] + (shape[a] * n,) + shape[a + 1:]
+    if op == 'tile':
+        reps = [r.choice((1, 1, 2, 3)) for _ in shape]
+        return 'tile(%s, %s)' % (name, reps), tuple(d * k for d, k in zip(shape, reps))
+    if op == 'roll':
+        return 'roll(%s, %d%s)' % (name, r.randint(-9, 9), ', %d' % a if r.random() < 0.7 else ''), shape
+    k = r.randint(-4, 4)
+    if op == 'diag' and rank == 1:
+        return 'diag(%s, %d)' % (name, k), (shape[0] + abs(k),) * 2
+    if rank < 2:
+        return None
+    b = (a + 1) % rank
+    if op == 'diag' and rank != 2:
+        return None
+    if op == 'diag':
+        a, b = 0, 1
+    m = max(min(shape[a] - max(-k, 0), shape[b] - max(k, 0)), 0)
+    out = tuple(d for i, d in enumerate(shape) if i not in (a, b)) + (m,)
+    return ('diag(%s, %d)' % (name, k) if op == 'diag' else 'diagonal(%s, %d, %d, %d)' % (name, k, a, b)), out
+
+
 def expand(g, op, dtype, v):
     """Appends a call of op, which takes (or gives) dtype; v is a value of it. False when it can't."""
-    made = view(g.rng, op, v[0], v[2]) if op in VIEWS else create(g, op, dtype, v[0], v[2]) if op in CREATION else None
+    made = view(g.rng, op, v[0], v[2]) if op in VIEWS else create(g, op, dtype, v[0], v[2]) if op in CREATION else \
+        move(g, op, dtype, v[0], v[2]) if op in MOVEMENT else None
     if not made:
         return False
     n = 1
