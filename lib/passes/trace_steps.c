@@ -57,24 +57,24 @@ static nv_value emit(nvt *t, const nvt_opcall *call, bool last, nv_op op, nv_val
   return nvt_emit(t, op, &v, 1, n ? nv_attr_make(t->c, list, n) : NV_NO_ATTR, shape, call->pos);
 }
 
-nv_value nvt_reshaped(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *dims, uint32_t rank) {
+/* op (reshape or broadcast_to) to the shape dims; v itself where it has that shape. */
+static nv_value to_shape(nvt *t, const nvt_opcall *call, bool last, nv_op op, nv_value v, const int64_t *dims,
+                         uint32_t rank) {
   if (v == NV_NONE) return v;
   if (rank > NV_MAX_RANK) {
     nvt_error(t, call->pos, "rank %u is over the limit of %d", rank, NV_MAX_RANK);
     return NV_NONE;
   }
   const nv_shape shape = nv_shape_of_ints(t->c, dims, rank);
-  return shape == nv_shape_at(t->g, v) ? v : emit(t, call, last, NV_OP_reshape, v, NULL, 0, shape);
+  return shape == nv_shape_at(t->g, v) ? v : emit(t, call, last, op, v, NULL, 0, shape);
+}
+
+nv_value nvt_reshaped(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *dims, uint32_t rank) {
+  return to_shape(t, call, last, NV_OP_reshape, v, dims, rank);
 }
 
 nv_value nvt_repeated(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *dims, uint32_t rank) {
-  if (v == NV_NONE) return v;
-  if (rank > NV_MAX_RANK) {
-    nvt_error(t, call->pos, "rank %u is over the limit of %d", rank, NV_MAX_RANK);
-    return NV_NONE;
-  }
-  const nv_shape shape = nv_shape_of_ints(t->c, dims, rank);
-  return shape == nv_shape_at(t->g, v) ? v : emit(t, call, last, NV_OP_broadcast_to, v, NULL, 0, shape);
+  return to_shape(t, call, last, NV_OP_broadcast_to, v, dims, rank);
 }
 
 nv_value nvt_transposed(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *perm) {
