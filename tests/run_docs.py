@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+from tally import finish, result
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 BUILD = os.path.join(ROOT, os.environ.get('BUILD', 'build'))
@@ -27,16 +29,6 @@ STANDARD = '''{x: "float32[4, 6]", y: "float32[4, 6]", v: "float32[6]", k: "int3
       p: {w: "float32[6]", b: "float32[6]"}, layers: {list: 3, of: {w: "float32[6]", b: "float32[6]"}}}'''
 TOP = ('types', 'constants', 'functions', 'entries', 'name', 'doc')
 IN_FUNCTION = ('doc', 'dtypes', 'dims', 'static', 'inputs', 'nodes', 'outputs')
-passed = failed = 0
-
-
-def result(ok, text):
-    global passed, failed
-    if ok:
-        passed += 1
-    else:
-        failed += 1
-        print('FAILED ' + text)
 
 
 def read(name):
@@ -335,8 +327,7 @@ def main():
             for m in manuals:
                 r = run(['mandoc', '-T', 'lint', '-W', 'warning', os.path.join(ROOT, 'man', m)], ROOT, env)
                 result(r.returncode == 0 and not r.stdout.strip(), 'mandoc: %s' % r.stdout[:1000])
-    print('%d passed, %d failed' % (passed, failed))
-    return failed != 0
+    return finish()
 
 
 if __name__ == '__main__':

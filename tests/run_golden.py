@@ -11,21 +11,13 @@ import subprocess
 import sys
 import tempfile
 
+from tally import finish, result
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 BUILD = os.path.join(ROOT, os.environ.get('BUILD', 'build'))
 GOLDEN = os.path.join(HERE, 'golden')
 EXAMPLES = ['gelu', 'swiglu', 'adam', 'black_scholes', 'tonemap', 'bias_gelu_residual']
-passed = failed = 0
-
-
-def result(ok, text):
-    global passed, failed
-    if ok:
-        passed += 1
-    else:
-        failed += 1
-        print('FAILED ' + text)
 
 
 def read(path):
@@ -95,8 +87,7 @@ def main():
                 lines(out, os.path.relpath(spec, ROOT))
     result(compiled > len(specs) // 4, 'only %d of %d specs compile' % (compiled, len(specs)))
     print('%d of %d specs compiled' % (compiled, len(specs)))
-    print('%d passed, %d failed' % (passed, failed))
-    return failed != 0
+    return finish()
 
 
 if __name__ == '__main__':

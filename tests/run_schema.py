@@ -12,6 +12,8 @@ import re
 import subprocess
 import sys
 
+from tally import finish, result
+
 try:
     import jsonschema
     import yaml
@@ -26,16 +28,6 @@ except ImportError:  # another Python than the system's comes first: Debian's pa
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 BUILD = os.path.join(ROOT, os.environ.get('BUILD', 'build'))
-passed = failed = 0
-
-
-def result(ok, text):
-    global passed, failed
-    if ok:
-        passed += 1
-    else:
-        failed += 1
-        print('FAILED ' + text)
 
 
 class Core(yaml.SafeLoader):
@@ -153,8 +145,7 @@ def main():
     validator = jsonschema.Draft7Validator(schema)
     right(validator)
     wrong(validator)
-    print('%d passed, %d failed' % (passed, failed))
-    return failed != 0
+    return finish()
 
 
 if __name__ == '__main__':
