@@ -23,6 +23,14 @@ says() { # status, words (a regular expression), arguments of nuvecc...
   [ "$got" = "$want" ] || { echo "exit status $got, wanted $want: $out"; return 1; }
   echo "$out" | grep -qE -- "$words" || { echo "'$words' not in: $out"; return 1; }
 }
+whole() { # status, the message in full, arguments of nuvecc... tests/run_messages.py holds the sources' texts against these
+  want=$1 text=$2
+  shift 2
+  out=$("$N" "$@" 2>&1 > /dev/null)
+  got=$?
+  out=$(printf '%s\n' "$out" | sed '/^nuvecc --help lists the options$/d')
+  [ "$got" = "$want" ] && [ "$out" = "nuvecc: error: $text" ] || { echo "exit status $got, wanted $want: $out"; return 1; }
+}
 silent() { # nothing printed, status 0
   out=$("$N" "$@" 2>&1) && [ -z "$out" ] || { echo "said: $out"; return 1; }
 }
@@ -49,21 +57,37 @@ files='add.c add.h add.metal add.mk add.nuvec.json'
 # ---- the command line ----
 t version says 0 '^nuvecc [0-9]+\.[0-9]+\.[0-9]+$' --version
 t help says 0 'fsyntax-only' --help
-t 'no spec' says 2 'no spec'
-t 'two specs' says 2 'more than one spec' add.yaml add.json
-t 'unknown option' says 2 "did you mean '--emit-metal'" --emit-metl add.yaml
-t 'unknown compiler option' says 2 "did you mean '-fsyntax-only'" -fsyntax-onl add.yaml
-t 'missing argument' says 2 'needs an argument' add.yaml -o
-t 'argument where none is taken' says 2 'takes no argument' --no-fuse=yes add.yaml
-t 'wrong stage' says 2 'traced, simplified or fused' --emit-graph=middle add.yaml
-t 'wrong target' says 2 'msdos' --target=msdos add.yaml
-t 'unknown entry' says 2 "'sub'" --entry=sub add.yaml
-t 'two texts' says 2 'standard output' --emit-metal --emit-c add.yaml
-t 'unknown ending' says 2 'JSON or YAML' Makefile
-t '-MF alone' says 2 'need -MD' -MF x.d add.yaml
-t '--eval-output alone' says 2 'need --eval' --eval-output=x.json add.yaml
-t 'no such file' says 3 'No such file' none.yaml
-t 'a directory' says 3 'directory' --format=yaml .
+t 'no spec' whole 2 'no spec given'
+t 'two specs' whole 2 "more than one spec: 'add.yaml' and 'add.json'" add.yaml add.json
+t 'unknown option' whole 2 "unknown option '--emit-metl'; did you mean '--emit-metal'?" --emit-metl add.yaml
+t 'unknown option, with a value' whole 2 "unknown option '--colour=never'; did you mean '--color'?" --colour=never add.yaml
+t 'unknown option, like none' whole 2 "unknown option '--sparse-windings'" --sparse-windings add.yaml
+t 'unknown compiler option' whole 2 "unknown option '-fsyntax-onl'; did you mean '-fsyntax-only'?" -fsyntax-onl add.yaml
+t 'missing argument' whole 2 "option '-o' needs an argument DIR" add.yaml -o
+t 'empty argument' whole 2 "option '--entry=' needs NAME behind the =" --entry= add.yaml
+t 'argument where none is taken' whole 2 "option '--no-fuse=yes' takes no argument" --no-fuse=yes add.yaml
+t 'wrong stage' whole 2 "unknown stage 'middle': traced, simplified or fused" --emit-graph=middle add.yaml
+t 'wrong stage of a picture' whole 2 "unknown stage 'last': traced, simplified or fused" --emit-dot=last add.yaml
+t 'wrong form' whole 2 "unknown form 'xml': json or text" --explain=xml add.yaml
+t 'wrong form of diagnostics' whole 2 "--diagnostics takes text or json, not 'sarif'" --diagnostics=sarif add.yaml
+t 'wrong color' whole 2 "--color takes auto, always or never, not 'yes'" --color=yes add.yaml
+t 'wrong format' whole 2 "--format takes json or yaml, not 'toml'" --format=toml add.yaml
+t 'wrong pow' whole 2 "--pow takes precise or fast, not 'slow'" --pow=slow add.yaml
+t 'empty prefix' whole 2 '--prefix is empty' --prefix '' add.yaml
+t 'wrong target' whole 2 "unknown target 'msdos'" --target=msdos add.yaml
+t 'unknown entry' whole 2 "no entry is named 'sub'" --entry=sub add.yaml
+t 'two texts' whole 2 'more than one text for standard output: give all but one a file' --emit-metal --emit-c add.yaml
+t 'a text and a list' whole 2 'more than one text for standard output: give all but one a file' --stats --list-outputs add.yaml
+t 'a text and results' whole 2 'more than one text for standard output: give all but one a file' --stats --eval=in.json add.yaml
+t 'unknown ending' whole 2 'Makefile: is it JSON or YAML? end the name in .json or .yaml, or say --format' Makefile
+for o in '-MF x.d' '-MT x' -MP; do
+  t "$o alone" whole 2 '-MF, -MT and -MP need -MD' $o add.yaml
+done
+for o in --eval-output=x.json --eval-flush --signature=1; do
+  t "$o alone" whole 2 '--eval-output, --eval-flush and --signature need --eval' $o add.yaml
+done
+t 'no such file' whole 3 'none.yaml: cannot be read: No such file or directory' none.yaml
+t 'a directory' whole 3 '.: cannot be read: Is a directory' --format=yaml .
 t 'wrong spec' says 1 "^wrong.yaml:7:17: error: .*'c'" wrong.yaml
 t 'nothing was written' test "$(ls)" = "$(printf 'add.json\nadd.yaml\nwrong.yaml')"
 
@@ -99,20 +123,34 @@ t 'prefix names symbols' grep -q '^nuvec_status sum_plus_call' out3/sum.h
 printf 'nuvec: 1\nname: 3d math!\nfunctions: {f: {inputs: {x: "float32[2]"}, outputs: x}}\n' > odd.yaml
 t 'odd names' silent odd.yaml -o odd
 t 'odd names become C names' test -f odd/_3d_math_.c
-for name in math string TIME semaphore; do t "refused: $name" says 2 "$name.h.*--prefix" --prefix=$name -o out add.yaml; done
-t 'functions of others' says 2 'pthread_create.*--prefix' --prefix=pthread -o out add.yaml
+for name in math string TIME semaphore; do
+  t "refused: $name" whole 2 "$name.h would hide the system's <$name.h>: choose another name with --prefix" --prefix=$name add.yaml
+done
+t 'functions of others' whole 2 \
+  'functions like pthread_create or pthread_release exist already: choose another name with --prefix' --prefix=pthread add.yaml
+stem=n$(printf '%0200d' 0)
+t 'a name too long' whole 2 \
+  'the name that files and symbols start with has 201 bytes: 200 at most (--prefix gives another)' --prefix="$stem" add.yaml
+t 'a name of 200 bytes' silent --prefix="${stem%0}" add.yaml -o long
+t 'its longest file' test -f "long/${stem%0}.nuvec.json"
 mkdir full && chmod 500 full
 [ "$(id -u)" = 0 ] || t 'a folder that is not writable' says 3 'full' add.yaml -o full
 mkdir -p taken/add.metal
-t 'a directory in the way' says 3 'add.metal' add.yaml -o taken
+t 'a directory in the way' whole 3 'taken/add.metal: cannot be written: Is a directory' add.yaml -o taken
 t 'and nothing else written' test "$(ls taken)" = add.metal
+t 'a file where a folder must be' whole 3 'add.yaml/deep: cannot be made: Not a directory' add.yaml -o add.yaml/deep
 cp add.yaml add.metal
-t 'never over an input' says 3 'would overwrite' --format=yaml add.metal
+t 'never over an input' whole 3 'add.metal would overwrite add.metal, which this run reads' --format=yaml add.metal
 t 'the input is whole' cmp add.yaml add.metal
 ln -s add.yaml link.c
-t 'never over an input, by another name' says 3 'would overwrite' --emit-c=link.c add.yaml
+t 'never over an input, by another name' whole 3 'link.c would overwrite add.yaml, which this run reads' --emit-c=link.c add.yaml
+t 'never twice' whole 3 'one.txt would be written twice' --emit-c=one.txt --emit-metal=one.txt add.yaml
+t 'and not written' test ! -e one.txt
 rm -f add.metal link.c
-if [ -e /dev/full ]; then t 'standard output is full' sh -c "! $N --emit-metal add.yaml > /dev/full"; fi
+if [ -e /dev/full ]; then
+  t 'standard output is full' test "$("$N" --emit-metal add.yaml 2>&1 > /dev/full)" = \
+    'nuvecc: error: standard output: cannot be written: No space left on device'
+fi
 
 # ---- one artifact ----
 for k in metal c header; do
@@ -136,8 +174,9 @@ t '--time-passes' says 0 'simplify' --time-passes -o out add.yaml
 
 # ---- standard input ----
 t 'standard input' test "$("$N" --format=yaml --emit-metal - < add.yaml)" = "$(cat out/deep/add.metal)"
-t 'standard input needs a form' sh -c "$N --emit-metal - < add.yaml 2>&1 | grep -q 'JSON or YAML'"
-t 'standard input needs a name' sh -c "sed /name:/d add.yaml | $N --format=yaml --emit-metal - 2>&1 | grep -q -- --prefix"
+t 'standard input needs a form' whole 2 '-: is it JSON or YAML? end the name in .json or .yaml, or say --format' - < add.yaml
+sed /name:/d add.yaml > nameless.yaml
+t 'standard input needs a name' whole 2 "standard input has no name: give the spec a 'name', or use --prefix" --format=yaml - < nameless.yaml
 t 'standard input with a name' sh -c "sed /name:/d add.yaml | $N --format=yaml --prefix=add --emit-metal - | cmp - out/deep/add.metal"
 
 # ---- dependencies ----
@@ -175,7 +214,13 @@ t 'inputs of the wrong name' says 1 "did you mean 'b'" --eval=in.json add.yaml
 t 'missing inputs' says 1 "no input is named 'bb'; did you mean 'b'" --eval=in.json add.yaml
 echo '{"a": [1, 2, 3, true], "b": [0, 0, 0, 0]}' > in.json
 t 'inputs of the wrong kind' says 1 '^in.json:1:17: error: expected a number' --eval=in.json add.yaml
-t 'no inputs' says 3 'No such file' --eval=none.json add.yaml
+t 'no inputs' whole 3 'none.json: cannot be read: No such file or directory' --eval=none.json add.yaml
+echo '{"a": [1, 2, 3, 4], "b": [0, 0, 0, 0]}' > in.json
+t 'a signature that is no number' whole 2 "--signature takes a number, not '-1'" --eval=in.json --signature=-1 add.yaml
+t 'a signature that is not there' whole 2 'the entry has no signature number 1' --eval=in.json --signature=1 add.yaml
+sed 's/^  plus:/  minus: {inputs: {a: float32}, outputs: -a}\n  plus:/' add.yaml > two.yaml
+t 'several entries' whole 2 'the spec has several entries: say which with --entry' --eval=in.json two.yaml
+t 'one of several' test "$("$N" --eval=in.json --entry=plus two.yaml | tr -d ' \n')" = '{"y":[1.0,2.0,3.0,4.0]}'
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -100,7 +100,7 @@ static bool count_range(nvt *t, const nvt_opcall *call, const nvt_arg *a, bool w
   if (whole) {
     const int64_t start = a[0].v.u.i, stop = a[1].v.u.i, step = a[2].v.u.i;
     if (step == 0) {
-      nvt_error(t, a[2].pos, "arange: step 0");
+      nvt_error(t, a[2].pos, "arange: step must not be 0");
       return false;
     }
     if (step > 0 ? start >= stop : start <= stop) return true;
@@ -112,7 +112,8 @@ static bool count_range(nvt *t, const nvt_opcall *call, const nvt_arg *a, bool w
     for (uint32_t k = 0; k < 3; k++) {
       v[k] = a[k].v.kind == NVT_FLOAT ? a[k].v.u.f : (double)a[k].v.u.i;
       if (isfinite(v[k]) && (k < 2 || v[k] != 0)) continue;
-      nvt_error(t, a[k].pos, "arange: %s is %s", nv_ops[call->op].attrs[k].name, nvt_show_number(t, a[k].v));
+      nvt_error(t, a[k].pos, "arange: %s must be a finite number%s, not %s", nv_ops[call->op].attrs[k].name,
+                k == 2 ? " other than 0" : "", nvt_show_number(t, a[k].v));
       return false;
     }
     const double count = ceil((v[1] - v[0]) / v[2]);

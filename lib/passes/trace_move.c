@@ -219,7 +219,7 @@ static bool widths(nvt *t, const nvt_opcall *call, uint32_t rank, int64_t *befor
       good = two[i].kind == NVT_INT;
       if (!good) break;
       if (two[i].u.i < 0 || two[i].u.i > NVT_MAX_ELEMENTS) {
-        nvt_error(t, a.pos, "pad: a width is %lld", (long long)two[i].u.i);
+        nvt_error(t, a.pos, "pad: a width must be a size, not %lld", (long long)two[i].u.i);
         return false;
       }
       (i ? after : before)[k] = two[i].u.i;

@@ -121,12 +121,19 @@ static void origins(void **state) {
 static nv_graph *g;
 static nv_value in(nv_dtype d, nv_shape s) { return nv_graph_input(g, str("x"), d, s, NV_NOWHERE); }
 
+/* The op of a name, inner ones too. */
+static nv_op named(const char *name) {
+  int op = 0;
+  while (op < NV_NOPS && strcmp(nv_ops[op].name, name)) op++;
+  return (nv_op)op;
+}
+
 /* What nv_infer says of op on these: "float32[2, 3]", or its reason. want: the given result shape. */
 static const char *infer(const char *op, const nv_value *v, uint32_t n, const int64_t *attr, uint32_t nattr,
                          nv_shape want) {
   nv_dtype d = NV_BOOL;
   const char *why = NULL;
-  if (!nv_infer(g, nv_op_find(op), v, n, nv_attr_make(c, attr, nattr), &d, &want, &why)) return why;
+  if (!nv_infer(g, named(op), v, n, nv_attr_make(c, attr, nattr), &d, &want, &why)) return why;
   return nv_format(c, "%s%s", nv_dtype_name[d], nv_shape_text(c, want));
 }
 #define INFER(op, want, ...)                                                               \
@@ -245,6 +252,32 @@ static void inference(void **state) {
   result = shape(1, 1, 0, 0);
   ATTR(1, 2);
   INFER("slice", "axis 0 of [3] has no 1 elements from 1 by 2", f3);
+
+  result = shape(2, 4, 3, 0);
+  ATTR(1, 0);
+  INFER("pad_edge", "float32[4, 3]", f);
+  INFER("pad_edge", "not supported yet: padding of an open size", open);
+  INFER("pad_edge", "padding of [3] needs rank 1 and 1 numbers", f3);
+  ATTR(3, 0);
+  INFER("pad_edge", "axis 0 of [2, 3] isn't padded to 4 by 3 before it", f);
+  ATTR(-1, 0);
+  INFER("pad_edge", "axis 0 of [2, 3] isn't padded to 4 by -1 before it", f);
+  INFER("pad_edge", "axis 0 of [0, 3] isn't padded to 4 by -1 before it", none);
+  ATTR(0, 0);
+  INFER("pad_edge", "axis 0 of [0, 3] isn't padded to 4 by 0 before it", none);
+  ATTR(0);
+  INFER("pad_edge", "padding of [2, 3] needs rank 2 and 2 numbers", f);
+
+  const int64_t i32 = NV_I32, i64 = NV_I64, f32 = NV_F32, many = INT64_C(1) << 32;
+  const nv_shape line = shape(1, 5, 0, 0), long_line = shape(1, many, 0, 0);
+  assert_string_equal(infer("iota", NULL, 0, &i32, 1, line), "int32[5]");
+  assert_string_equal(infer("iota", NULL, 0, &i64, 1, long_line), "int64[4294967296]");
+  assert_string_equal(infer("iota", NULL, 0, &i32, 1, long_line), "4294967296 indices don't fit int32");
+  assert_string_equal(infer("iota", NULL, 0, &f32, 1, line), "iota has no float32 form");
+  assert_string_equal(infer("iota", NULL, 0, &i32, 1, s), "iota has one axis, of a known size, not [2, 3]");
+  const nv_dim row = sym("B");
+  assert_string_equal(infer("iota", NULL, 0, &i32, 1, nv_shape_make(c, &row, 1)),
+                      "iota has one axis, of a known size, not [B]");
 
   ATTR(0, 0, 1);
   INFER("sum", "float32[]", f);
