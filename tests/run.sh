@@ -54,6 +54,7 @@ group examples python3 tests/run_examples.py
 group vectors python3 tests/run_vectors.py
 [ -z "$LONG" ] || group ubsan sh tests/ubsan.sh
 group moves python3 tests/moves/run_moves.py
+group reductions python3 tests/reductions/run_reductions.py
 group random python3 tests/random/run.py
 group hostile python3 tests/hostile.py
 group fuzz python3 tests/fuzz/run.py

@@ -74,7 +74,8 @@ static void put_kernel(nv_buf *b, const nv_program *program, const nv_kernel *k)
   put_operands(b, p, k, true);
   nv_printf(b, "    %lld bytes read, %lld written; at most %u values live; %s\n",
             (long long)nv_kernel_bytes(k, false), (long long)nv_kernel_bytes(k, true), (unsigned)k->live,
-            k->kind == NV_K_REDUCE                 ? "a simdgroup a point"
+            nv_kernel_is_simd(g->c, k)             ? "a simdgroup a point"
+            : k->kind == NV_K_REDUCE               ? "a thread a point"
             : nv_kernel_width(g->c, k, &tail) == 4 ? "four elements a thread"
                                                    : "one element a thread");
 }

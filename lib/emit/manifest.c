@@ -13,8 +13,8 @@ static uint32_t language(const nv_kernel *k) {
 
 /* GPU families of which one is needed, the simdgroup's width where its threads exchange values:
  * Metal's feature set tables. */
-static void put_kernel(nv_buf *b, const nv_kernel *k) {
-  const bool simd = k->kind == NV_K_REDUCE;
+static void put_kernel(nv_buf *b, nv_ctx *c, const nv_kernel *k) {
+  const bool simd = nv_kernel_is_simd(c, k);
   nv_puts(b, "    {\"name\": ");
   nv_put_json_text(b, k->name);
   nv_printf(b, ", \"msl\": %u, \"families\": %s, \"simd_width\": %s, \"buffers\": %u}", (unsigned)language(k),
@@ -81,7 +81,7 @@ void nv_emit_manifest(nv_buf *b, const nv_module *m) {
       const nv_kernel *k = &m->programs[i].plan->kernels[j];
       if (k->emitted != next) continue;
       nv_puts(b, next++ ? ",\n" : "\n");
-      put_kernel(b, k);
+      put_kernel(b, m->c, k);
     }
   nv_puts(b, next ? "\n  ],\n  \"entries\": [" : "],\n  \"entries\": [");
   for (uint32_t i = 0; i < m->nprograms; i++) {

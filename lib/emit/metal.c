@@ -81,8 +81,8 @@ static void put_notes(nv_buf *b, nv_ctx *c, const nv_kernel *k) {
   bool tail;
   const uint32_t width = nv_kernel_width(c, k, &tail);
   if (k->kind == NV_K_REDUCE)
-    nv_printf(b, "// One simdgroup a point, %lld elements each, joined in the order that the language fixes.\n",
-              (long long)nv_dim_value(c, k->reduce_extent));
+    nv_printf(b, "// One %s a point, %lld elements each, joined in the order that the language fixes.\n",
+              nv_kernel_is_simd(c, k) ? "simdgroup" : "thread", (long long)nv_dim_value(c, k->reduce_extent));
   else if (width == 4)
     nv_puts(b, "// One thread for four neighbouring elements.\n");
 }

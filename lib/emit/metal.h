@@ -98,6 +98,14 @@ uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail);
 /* Is operand moved as vectors in a kernel of width 4? */
 bool nv_operand_is_vector(nv_ctx *c, const nv_kernel *k, uint32_t operand);
 
+/* ---- metal_column.c ---- */
+/* Is this a REDUCE kernel of which each thread computes a point alone? Else a simdgroup does. */
+bool nv_kernel_is_column(nv_ctx *c, const nv_kernel *k);
+/* Do threads of a simdgroup exchange values? */
+static inline bool nv_kernel_is_simd(nv_ctx *c, const nv_kernel *k) {
+  return k->kind == NV_K_REDUCE && !nv_kernel_is_column(c, k);
+}
+
 /* ---- helpers.c ---- */
 /* Helper functions that text calls, with all that they need, each once, in order of definition. */
 void nv_put_helpers(nv_buf *b, nv_ctx *c, const char *text, size_t n);

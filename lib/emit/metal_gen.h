@@ -1,5 +1,5 @@
-/* metal_gen.h - one kernel on its way to text: what metal_kernel.c, metal_point.c, metal_map.c and metal_reduce.c
- * share. */
+/* metal_gen.h - one kernel on its way to text: what metal_kernel.c, metal_point.c, metal_map.c, metal_reduce.c
+ * and metal_column.c share. */
 #ifndef NV_METAL_GEN_H
 #define NV_METAL_GEN_H
 
@@ -63,8 +63,21 @@ void nv_gen_vector_stores(nv_gen *e, uint32_t indent);
 /* Component n of an instruction's four values. */
 const char *nv_gen_component(nv_gen *e, uint32_t i, uint32_t n);
 
-/* ---- metal_map.c, metal_reduce.c: what stands between a kernel's braces ---- */
+/* ---- metal_reduce.c: pieces of a REDUCE kernel ---- */
+/* What is the same for all elements of a point. */
+void nv_gen_outer(nv_gen *e);
+/* The dtype of partial results. */
+nv_dtype nv_gen_accumulator(const nv_gen *e);
+/* Two partial results as one expression, the lower on the left. */
+const char *nv_gen_join(nv_gen *e, nv_dtype d, const char *low, const char *high);
+/* A value converted, as an expression. */
+const char *nv_gen_astype(nv_gen *e, nv_dtype from, nv_dtype to, const char *text);
+/* The reduction's value, from all elements joined. */
+void nv_gen_finish(nv_gen *e, const char *joined);
+
+/* ---- metal_map.c, metal_reduce.c, metal_column.c: what stands between a kernel's braces ---- */
 void nv_gen_map(nv_gen *e);
 void nv_gen_reduce(nv_gen *e);
+void nv_gen_column(nv_gen *e);
 
 #endif

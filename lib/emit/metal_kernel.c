@@ -87,6 +87,8 @@ void nv_kernel_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]) {
   grid[0] = grid[1] = grid[2] = nv_dim_const(c, 1);
   if (k->kind == NV_K_REDUCE) {
     extent = nv_dim_value(c, k->extent[0]);
+    grid[0] = nv_dim_const(c, extent);
+    if (nv_kernel_is_column(c, k)) return;
     grid[0] = nv_dim_const(c, 32 * (extent < NV_ROWS ? extent : NV_ROWS));
     grid[1] = nv_dim_const(c, extent <= NV_ROWS ? 1 : (extent + NV_ROWS - 1) / NV_ROWS);
     return;
@@ -186,7 +188,7 @@ static void prepare(nv_gen *e) {
   static const char *const names[4][3] = {{NULL}, {"i"}, {"row", "col"}, {"slab", "row", "col"}};
   nv_ctx *c = e->c;
   const nv_kernel *k = e->k;
-  const bool reduce = k->kind == NV_K_REDUCE;
+  const bool reduce = k->kind == NV_K_REDUCE, simd = nv_kernel_is_simd(c, k);
   const uint32_t n = k->ninstrs;
   e->inner = inner_count(k);
   e->width = nv_kernel_width(c, k, &e->tail);
@@ -206,11 +208,11 @@ static void prepare(nv_gen *e) {
   nv_names_take(&e->names, e->name); /* a variable that hid a function that the kernel calls would be its end */
   nv_names_take(&e->names, nv_format(c, "%s_point", e->stem));
   nv_names_take(&e->names, nv_format(c, "%s_values", e->stem));
-  if (reduce) nv_names_take(&e->names, "lane");
+  if (simd) nv_names_take(&e->names, "lane");
   for (uint32_t d = 0; d < (reduce ? 1 : k->rank); d++) {
     const bool last = !reduce && d + 1 == k->rank;
     nv_index_symbol(&e->index, last ? counter : k->symbol[d],
-                    nv_names_take(&e->names, reduce ? "row" : names[k->rank][d]));
+                    nv_names_take(&e->names, simd ? "row" : reduce ? "point" : names[k->rank][d]));
   }
   if (reduce) nv_index_symbol(&e->index, counter, nv_names_take(&e->names, "e"));
 
@@ -264,11 +266,13 @@ void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const 
         nv_format(c, "device %s%s* %s [[buffer(%u)]]", r->written ? "" : "const ", type, e.buffer[o], (unsigned)o);
   }
   if (k->kind == NV_K_REDUCE || k->rank) items[n++] = "uint3 pos [[thread_position_in_grid]]";
-  if (k->kind == NV_K_REDUCE) items[n++] = "uint lane [[thread_index_in_simdgroup]]";
+  if (nv_kernel_is_simd(c, k)) items[n++] = "uint lane [[thread_index_in_simdgroup]]";
   nv_printf(b, "kernel void %s", e.name);
   nv_put_list(b, 4, items, n, ") {");
-  if (k->kind == NV_K_REDUCE)
+  if (nv_kernel_is_simd(c, k))
     nv_gen_reduce(&e);
+  else if (k->kind == NV_K_REDUCE)
+    nv_gen_column(&e);
   else
     nv_gen_map(&e);
   nv_puts(b, "}\n");

@@ -1,4 +1,4 @@
-/* metal_reduce.c - REDUCE kernels: a simdgroup a point.
+/* metal_reduce.c - REDUCE kernels: a simdgroup a point (metal_column.c: a thread).
  *
  * The order is the manual's: blocks of 1024 elements; in a block, element e belongs to thread (e / 4) mod 32, column e
  * mod 4, step e / 128; a thread joins its columns' elements step by step, then nv_fold_… joins columns and threads.
@@ -19,16 +19,14 @@ typedef struct level {
   const char *step;   /* from level 2: number in the block of the element that comes next */
 } level;
 
-/* Two partial results as one expression, the lower on the left. */
-static const char *join(nv_gen *e, nv_op op, nv_dtype d, const char *low, const char *high) {
+const char *nv_gen_join(nv_gen *e, nv_dtype d, const char *low, const char *high) {
   nv_buf b;
   nv_buf_init(&b, e->c);
-  nv_put_op(&b, op, (nv_dtype[]){d, d}, (const char *const[]){low, high}, 2, d);
+  nv_put_op(&b, e->k->reduce_op, (nv_dtype[]){d, d}, (const char *const[]){low, high}, 2, d);
   return nv_keep(&b);
 }
 
-/* A value in the accumulator's type. */
-static const char *accumulator_text(nv_gen *e, nv_dtype from, nv_dtype to, const char *text) {
+const char *nv_gen_astype(nv_gen *e, nv_dtype from, nv_dtype to, const char *text) {
   nv_buf b;
   nv_buf_init(&b, e->c);
   nv_put_astype(&b, from, to, text);
@@ -50,7 +48,7 @@ static void put_joins(nv_gen *e, uint32_t indent, const char *first, const char 
   if (!first) return;
   nv_line(e->b, indent, "} else {");
   for (uint32_t i = 0; i < n; i++)
-    nv_line(e->b, indent + 2, "%s = %s;", columns[i], join(e, e->k->reduce_op, d, columns[i], values[i]));
+    nv_line(e->b, indent + 2, "%s = %s;", columns[i], nv_gen_join(e, d, columns[i], values[i]));
   nv_line(e->b, indent, "}");
 }
 
@@ -101,13 +99,13 @@ static void put_elements(nv_gen *e, uint32_t indent, const level *l, nv_dtype d)
     nv_gen_vector_stores(e, indent);
     for (uint32_t i = 0; i < 4; i++) {
       columns[i] = nv_format(c, "%s[%u]", l->column, (unsigned)i);
-      values[i] = accumulator_text(e, element, d, nv_gen_component(e, from, i));
+      values[i] = nv_gen_astype(e, element, d, nv_gen_component(e, from, i));
     }
     put_joins(e, indent, first, columns, values, 4, d);
   } else {
     nv_gen_scalar(e, indent, 0, e->inner);
     columns[0] = nv_format(c, "%s[%s]", l->column, column);
-    values[0] = accumulator_text(e, element, d, e->text[from]);
+    values[0] = nv_gen_astype(e, element, d, e->text[from]);
     put_joins(e, indent, first, columns, values, 1, d);
   }
   while (indent > start) indent -= 2, nv_line(e->b, indent, "}");
@@ -161,22 +159,12 @@ static const char *put_levels(nv_gen *e, nv_dtype d) {
   return result;
 }
 
-void nv_gen_reduce(nv_gen *e) {
+void nv_gen_outer(nv_gen *e) {
   nv_ctx *c = e->c;
-  nv_buf *b = e->b;
   const nv_kernel *k = e->k;
-  const nv_instr *reduction = &k->instrs[e->inner];
-  const nv_dtype result = (nv_dtype)reduction->dtype, d = result == NV_F16 || result == NV_BF16 ? NV_F32 : result;
-  const int64_t n = nv_dim_value(c, k->reduce_extent), points = nv_dim_value(c, k->extent[0]);
-  const char *row = e->index.variables[0];
-  if (points > NV_ROWS) {
-    nv_printf(b, "  uint %s = pos.y * %lldu + (pos.x >> 5);\n", row, (long long)NV_ROWS);
-    nv_printf(b, "  if (%s >= %lldu) {\n    return;\n  }\n", row, (long long)points);
-  } else if (nv_index_uses(&e->index, k->symbol[0])) {
-    nv_printf(b, "  uint %s = pos.x >> 5;\n", row);
-  }
+  nv_buf *b = e->b;
   nv_index_declare(&e->index, b, 2, e->index.symbols[1]);
-  for (uint32_t i = 0; i < e->inner; i++) { /* the same for all elements of a point */
+  for (uint32_t i = 0; i < e->inner; i++) {
     const nv_instr *p = &k->instrs[i];
     if (p->kind == NV_I_INDEX && !nv_dim_uses(c, e->offset[i], e->index.symbols[1])) {
       if (!e->text[i]) e->text[i] = nv_names_fresh(&e->names, "at");
@@ -187,18 +175,47 @@ void nv_gen_reduce(nv_gen *e) {
     nv_line(b, 2, "%s %s = %s[%s];", nv_msl_type((nv_dtype)p->dtype), e->text[i], e->buffer[p->operand],
             nv_index_text(&e->index, e->offset[i]));
   }
-  const char *value = n ? put_levels(e, d) : nv_gen_literal(e, d, nv_value_of_nothing(c, k->reduce_op, d));
-  if (k->reduce_op == NV_OP_mean && n) {
+}
+
+nv_dtype nv_gen_accumulator(const nv_gen *e) {
+  const nv_dtype result = (nv_dtype)e->k->instrs[e->inner].dtype;
+  return result == NV_F16 || result == NV_BF16 ? NV_F32 : result;
+}
+
+void nv_gen_finish(nv_gen *e, const char *value) {
+  nv_ctx *c = e->c;
+  const nv_instr *reduction = &e->k->instrs[e->inner];
+  const nv_dtype result = (nv_dtype)reduction->dtype, d = nv_gen_accumulator(e);
+  const int64_t n = nv_dim_value(c, e->k->reduce_extent);
+  if (e->k->reduce_op == NV_OP_mean && n) {
     /* times 1/n, rounded once to float32 */
     const float scale = nv_reciprocal_of(n);
     uint32_t bits;
     memcpy(&bits, &scale, sizeof bits);
     const char *sum = value;
     value = nv_gen_temporary(e, result == d ? reduction->value : NV_NONE);
-    nv_line(b, 2, "%s %s = %s * %s;", nv_msl_type(d), value, sum, nv_gen_literal(e, NV_F32, bits));
+    nv_line(e->b, 2, "%s %s = %s * %s;", nv_msl_type(d), value, sum, nv_gen_literal(e, NV_F32, bits));
   }
-  if (result != d) value = accumulator_text(e, d, result, value);
+  if (result != d) value = nv_gen_astype(e, d, result, value);
   e->text[e->inner] = value;
+}
+
+void nv_gen_reduce(nv_gen *e) {
+  nv_ctx *c = e->c;
+  nv_buf *b = e->b;
+  const nv_kernel *k = e->k;
+  const nv_dtype d = nv_gen_accumulator(e);
+  const int64_t n = nv_dim_value(c, k->reduce_extent), points = nv_dim_value(c, k->extent[0]);
+  const char *row = e->index.variables[0];
+  if (points > NV_ROWS) {
+    nv_printf(b, "  uint %s = pos.y * %lldu + (pos.x >> 5);\n", row, (long long)NV_ROWS);
+    nv_printf(b, "  if (%s >= %lldu) {\n    return;\n  }\n", row, (long long)points);
+  } else if (nv_index_uses(&e->index, k->symbol[0])) {
+    nv_printf(b, "  uint %s = pos.x >> 5;\n", row);
+  }
+  nv_gen_outer(e);
+  const char *value = n ? put_levels(e, d) : nv_gen_literal(e, d, nv_value_of_nothing(c, k->reduce_op, d));
+  nv_gen_finish(e, value);
   nv_line(b, 2, "if (lane == 0u) {");
   nv_gen_scalar(e, 4, e->inner + 1, k->ninstrs);
   nv_line(b, 2, "}");

@@ -229,7 +229,7 @@ static void put_kernels(nv_buf *b, const kernels *t) {
     nv_put_cstring(b, t->kernel[k]->name);
     nv_puts(b, ",\n     ");
     put_long_cstring(b, t->program[k]->plan->graph->c, 5, nodes_text(t->program[k], t->kernel[k]));
-    nv_printf(b, ", %d},\n", t->kernel[k]->kind == NV_K_REDUCE);
+    nv_printf(b, ", %d},\n", nv_kernel_is_simd(t->program[k]->plan->graph->c, t->kernel[k]));
   }
   if (!t->n) nv_puts(b, "    {NULL, NULL, 0},\n");
   nv_puts(b, "};\n");
@@ -421,7 +421,7 @@ static void put_tape(nv_buf *b, const nv_module *m) {
   uint32_t nkernels, nentries = 0;
   kernels t = collect_kernels(m);
   nkernels = t.n;
-  for (uint32_t k = 0; k < t.n; k++) simd = simd || t.kernel[k]->kind == NV_K_REDUCE;
+  for (uint32_t k = 0; k < t.n; k++) simd = simd || nv_kernel_is_simd(m->c, t.kernel[k]);
   drop_kernels(m->c, &t);
   for (uint32_t first = 0; first < m->nprograms; first = nv_entry_end(m, first)) nentries++;
   nv_puts(b, "\nstatic const nvr_tape nvr_the_tape = {\n    ");

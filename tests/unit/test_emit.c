@@ -454,7 +454,7 @@ static nv_kernel *rows(int64_t points, int64_t n, nv_op o) {
 
 static void reductions(void **state) {
   (void)state;
-  nv_kernel *k = rows(6, 7, NV_OP_sum);
+  nv_kernel *k = rows(6, 37, NV_OP_sum);
   assert_string_equal(body(k),
                       "kernel void K(\n"
                       "    device const float* x [[buffer(0)]], device const float* b [[buffer(1)]], device float* s "
@@ -464,13 +464,13 @@ static void reductions(void **state) {
                       "  float c[4] = {0.0f, 0.0f, 0.0f, 0.0f};\n"
                       "  for (uint j = 0u; j < 4u; ++j) {\n"
                       "    uint e = lane * 4u + j;\n"
-                      "    if (e < 7u) {\n"
-                      "      float x0 = x[row * 7u + e];\n"
+                      "    if (e < 37u) {\n"
+                      "      float x0 = x[row * 37u + e];\n"
                       "      float q = x0 * x0;\n"
                       "      c[j] = q;\n"
                       "    }\n"
                       "  }\n"
-                      "  float sum = nv_fold_sum_f32(c[0], c[1], c[2], c[3], lane, 7u);\n"
+                      "  float sum = nv_fold_sum_f32(c[0], c[1], c[2], c[3], lane, 37u);\n"
                       "  if (lane == 0u) {\n"
                       "    float b0 = b[row];\n"
                       "    float s2 = sum + b0;\n"
@@ -522,8 +522,8 @@ static void reductions(void **state) {
   assert_int_equal(nv_operand_align(c, k, 0), 16);
   assert_int_equal(nv_operand_align(c, k, 1), 4);
   assert_non_null(strstr(body(rows(1, 1050001, NV_OP_max)), "uint n = b2 * 1024u + b3;\n")); /* three levels */
-  assert_non_null(strstr(body(rows(3, 1, NV_OP_sum)), "if (e < 1u)"));
-  k = rows((INT64_C(1) << 26) + 1, 8, NV_OP_sum);
+  assert_non_null(strstr(body(rows(3, 33, NV_OP_sum)), "if (e < 33u)"));
+  k = rows((INT64_C(1) << 26) + 1, 40, NV_OP_sum);
   assert_non_null(strstr(
       body(k), "  uint row = pos.y * 67108864u + (pos.x >> 5);\n  if (row >= 67108865u) {\n    return;\n  }\n"));
   grid_is(k, INT64_C(1) << 31, 2, 1);
@@ -557,10 +557,57 @@ static uint32_t count(const char *text, const char *part) {
 
 static const char two_entries[] =
     "nuvec: 1\nname: m\nfunctions:\n"
-    "  m:\n    dims: {N: {min: 1, max: 64}}\n    inputs: {x: 'float32[N, 3]'}\n"
+    "  m:\n    dims: {N: {min: 1, max: 64}}\n    inputs: {x: 'float32[N, 35]'}\n"
     "    nodes: |\n      h = erf(x) * 2\n      y = sum(h, axis=1)\n    outputs: [h, y]\n"
     "  other:\n    inputs: {x: 'float32[4, 3]'}\n    nodes: |\n      h = erf(x) * 2\n    outputs: h\n"
     "entries: {m: {signatures: [{N: 4}, {N: 5}]}, other: {}}\n";
+
+/* A thread a point. */
+static void short_rows(void **state) {
+  (void)state;
+  nv_kernel *k = rows(6, 7, NV_OP_sum);
+  assert_string_equal(body(k),
+                      "kernel void K(\n"
+                      "    device const float* x [[buffer(0)]], device const float* b [[buffer(1)]], device float* s "
+                      "[[buffer(2)]],\n"
+                      "    uint3 pos [[thread_position_in_grid]]) {\n"
+                      "  uint point = pos.x;\n"
+                      "  float sum = 0.0f;\n"
+                      "  float s2 = 0.0f;\n"
+                      "  for (uint i = 0u; i < 2u; ++i) {\n"
+                      "    uint t = i;\n"
+                      "    float value = 0.0f;\n"
+                      "    float c[4] = {0.0f, 0.0f, 0.0f, 0.0f};\n"
+                      "    for (uint j = 0u; j < 4u; ++j) {\n"
+                      "      uint e = t * 4u + j;\n"
+                      "      if (e < 7u) {\n"
+                      "        float x0 = x[point * 7u + e];\n"
+                      "        float q = x0 * x0;\n"
+                      "        c[j] = q;\n"
+                      "      }\n"
+                      "    }\n"
+                      "    c[0] = c[0] + c[2];\n"
+                      "    if (t != 1u) {\n"
+                      "      c[1] = c[1] + c[3];\n"
+                      "    }\n"
+                      "    c[0] = c[0] + c[1];\n"
+                      "    value = c[0];\n"
+                      "    if ((i & 1u) == 0u) {\n"
+                      "      s2 = value;\n"
+                      "    } else {\n"
+                      "      value = s2 + value;\n"
+                      "      sum = value;\n"
+                      "    }\n"
+                      "  }\n"
+                      "  float b0 = b[point];\n"
+                      "  float s3 = sum + b0;\n"
+                      "  s[point] = s3;\n"
+                      "}\n");
+  grid_is(k, 6, 1, 1);
+  k = rows(3, 32, NV_OP_mean);
+  assert_non_null(strstr(body(k), "float4 x0 = x[point * 8u + e];\n"));
+  assert_int_equal(nv_operand_align(c, k, 0), 16);
+}
 
 static void metal_files(void **state) {
   (void)state;
@@ -661,7 +708,7 @@ static void reports(void **state) {
   const json_int_t kernels = integer(e, "kernels"), launches = integer(e, "launches");
   assert_int_equal(kernels, launches);
   assert_true(integer(e, "bytes_moved") >= integer(e, "bytes_lower_bound"));
-  assert_int_equal(integer(e, "bytes_lower_bound"), 4 * (15 + 15 + 5));
+  assert_int_equal(integer(e, "bytes_lower_bound"), 4 * (175 + 175 + 5));
   assert_true(integer(e, "scratch_bytes") >= 0);
   json_t *list = json_object_get(e, "per_kernel");
   assert_int_equal(json_array_size(list), launches);
@@ -717,7 +764,7 @@ static void makefiles(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_unit)
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(literals),    TEST(identifiers), TEST(lines),   TEST(operations),
-                                     TEST(maps),        TEST(moves),       TEST(large),   TEST(reductions),
+                                     TEST(maps),        TEST(moves),       TEST(large),   TEST(reductions), TEST(short_rows),
                                      TEST(metal_files), TEST(comments),    TEST(reports), TEST(makefiles)};
   return cmocka_run_group_tests_name("test_emit", tests, NULL, NULL);
 }
