@@ -764,7 +764,8 @@ static void makefiles(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_unit)
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(literals),    TEST(identifiers), TEST(lines),   TEST(operations),
-                                     TEST(maps),        TEST(moves),       TEST(large),   TEST(reductions), TEST(short_rows),
+                                     TEST(maps),        TEST(moves),       TEST(large),   TEST(reductions),
+                                     TEST(short_rows),
                                      TEST(metal_files), TEST(comments),    TEST(reports), TEST(makefiles)};
   return cmocka_run_group_tests_name("test_emit", tests, NULL, NULL);
 }
