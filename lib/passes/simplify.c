@@ -1,25 +1,13 @@
 /* simplify.c - the simplifier: merging, folding and the dropping of views that change nothing, in one walk.
  *
- * Nodes are made again in their order, each through make(), which rewrites it by its operands' new nodes and then looks
- * for an equal one. What make() returns satisfies every rule, so a second run finds nothing to do. */
+ * Nodes are made again in their order, each through nv_simplify_make(), which rewrites it by its operands' new nodes
+ * and then looks for an equal one (views: simplify_view.c). What it returns satisfies every rule, so a second run finds
+ * nothing to do. */
 #include "../ir/eval.h"
-#include "passes.h"
+#include "simplify.h"
 
-typedef struct walk {
-  nv_ctx *c;
-  nv_graph *g;    /* the new graph */
-  nv_map seen;    /* its nodes by meaning */
-} walk;
-
-typedef struct form { /* a node before it exists */
-  nv_op op;
-  nv_value operands[NV_MAX_OPERANDS];
-  uint32_t n;
-  nv_attr attr;
-  nv_dtype dtype;
-  nv_shape shape;
-  uint32_t origin;
-} form;
+typedef nv_simplifier walk;
+typedef nv_form form;
 
 /* ---- equal nodes ---- */
 
@@ -43,152 +31,6 @@ static nv_value find_or_add(walk *w, const form *f) {
   nv_value v = nv_graph_add(g, f->op, f->operands, f->n, f->attr, f->dtype, f->shape, f->origin);
   nv_map_add(w->c, &w->seen, hash, g->values[v].node);
   return v;
-}
-
-/* ---- views ---- */
-
-static bool is_one(nv_ctx *c, nv_dim d) {
-  int64_t v;
-  return nv_dim_is_const(c, d, &v) && v == 1;
-}
-
-/* Axes whose size isn't 1 for good. */
-static uint32_t real_axes(nv_ctx *c, nv_shape s, uint32_t *axes) {
-  const nv_dim *d = nv_shape_dims(c, s);
-  uint32_t n = 0;
-  for (uint32_t k = 0; k < nv_shape_rank(c, s); k++)
-    if (!is_one(c, d[k])) axes[n++] = k;
-  return n;
-}
-
-/* Do two shapes differ by axes of size 1 only? */
-static bool same_but_ones(nv_ctx *c, nv_shape a, nv_shape b) {
-  uint32_t x[NV_MAX_RANK], y[NV_MAX_RANK], n = real_axes(c, a, x);
-  if (n != real_axes(c, b, y)) return false;
-  for (uint32_t k = 0; k < n; k++)
-    if (nv_shape_dims(c, a)[x[k]] != nv_shape_dims(c, b)[y[k]]) return false;
-  return true;
-}
-
-/* Are two shapes equal without their leading ones? */
-static bool same_tail(nv_ctx *c, nv_shape a, nv_shape b) {
-  const nv_dim *x = nv_shape_dims(c, a), *y = nv_shape_dims(c, b);
-  uint32_t i = 0, j = 0, n = nv_shape_rank(c, a), m = nv_shape_rank(c, b);
-  while (i < n && is_one(c, x[i])) i++;
-  while (j < m && is_one(c, y[j])) j++;
-  return n - i == m - j && (n == i || !memcmp(x + i, y + j, (n - i) * sizeof *x));
-}
-
-/* Does the permutation leave the order of the elements as it is? */
-static bool keeps_order(nv_ctx *c, nv_shape from, nv_attr perm) {
-  const int64_t *p = nv_attr_list(c, perm);
-  const nv_dim *d = nv_shape_dims(c, from);
-  int64_t last = -1;
-  for (uint32_t k = 0; k < nv_attr_count(c, perm); k++) {
-    if (is_one(c, d[p[k]])) continue;
-    if (p[k] < last) return false;
-    last = p[k];
-  }
-  return true;
-}
-
-/* Does a slice whose result has its operand's shape take every element in its place? */
-static bool is_whole(nv_ctx *c, nv_attr attr) {
-  const int64_t *first = nv_attr_list(c, attr);
-  uint32_t rank = nv_attr_count(c, attr) / 2;
-  for (uint32_t k = 0; k < rank; k++)
-    if (first[k] != 0 || first[rank + k] != 1) return false;
-  return true;
-}
-
-/* The attributes of slicing by outer, then by inner, to shape. */
-static nv_attr slice_twice(nv_ctx *c, nv_attr outer, nv_attr inner, nv_shape shape) {
-  int64_t list[2 * NV_MAX_RANK];
-  uint32_t rank = nv_attr_count(c, outer) / 2;
-  const int64_t *a = nv_attr_list(c, outer), *b = nv_attr_list(c, inner);
-  for (uint32_t k = 0; k < rank; k++) {
-    int64_t n = nv_dim_value(c, nv_shape_dims(c, shape)[k]);
-    list[k] = n ? a[k] + b[k] * a[rank + k] : 0;
-    list[rank + k] = n > 1 ? a[rank + k] * b[rank + k] : 1;
-  }
-  return nv_attr_make(c, list, 2 * rank);
-}
-
-static void become(form *f, nv_op op, nv_value operand) {
-  f->op = op;
-  f->operands[0] = operand;
-  f->attr = NV_NO_ATTR;
-}
-
-/* The constant that v is, or repeats; NV_NONE. */
-static nv_value constant_of(const nv_graph *g, nv_value v) {
-  const nv_node_rec *n = nv_node_of(g, v);
-  if (n->op == NV_OP_broadcast_to) {
-    v = nv_operand(g, n, 0);
-    n = nv_node_of(g, v);
-  }
-  return n->op == NV_OP_CONST ? v : NV_NONE;
-}
-
-/* One rewriting of a view. Canonical are: reshape for every view that keeps the elements' order, transpose for those
- * that don't, slice for a part, broadcast_to for repetition, of a constant always from rank 0. True: f changed, or *v
- * is the result. */
-static bool rewrite_view(walk *w, form *f, nv_value *v) {
-  nv_ctx *c = w->c;
-  nv_graph *g = w->g;
-  nv_value x = f->operands[0];
-  nv_shape from = nv_shape_at(g, x);
-  const nv_node_rec *n = nv_node_of(g, x);
-  nv_value k = constant_of(g, x);
-  if (k != NV_NONE && (f->op != NV_OP_broadcast_to || k != x)) {
-    become(f, NV_OP_broadcast_to, k);
-    return true;
-  }
-  if (from == f->shape && f->op != NV_OP_transpose && (f->op != NV_OP_slice || is_whole(c, f->attr))) {
-    *v = x;
-    return true;
-  }
-  switch (f->op) {
-  case NV_OP_expand_dims:
-  case NV_OP_squeeze: become(f, NV_OP_reshape, x); return true;
-  case NV_OP_reshape:
-    if (n->op != NV_OP_reshape) return false;
-    f->operands[0] = nv_operand(g, n, 0);
-    return true;
-  case NV_OP_transpose:
-    if (keeps_order(c, from, f->attr)) {
-      become(f, NV_OP_reshape, x);
-      return true;
-    }
-    if (n->op != NV_OP_transpose) return false;
-    {
-      int64_t perm[NV_MAX_RANK];
-      uint32_t rank = nv_attr_count(c, f->attr);
-      for (uint32_t i = 0; i < rank; i++) perm[i] = nv_attr_list(c, n->attr)[nv_attr_list(c, f->attr)[i]];
-      f->attr = nv_attr_make(c, perm, rank);
-      f->operands[0] = nv_operand(g, n, 0);
-    }
-    return true;
-  case NV_OP_slice:
-    if (n->op != NV_OP_slice) return false;
-    f->attr = slice_twice(c, n->attr, f->attr, f->shape);
-    f->operands[0] = nv_operand(g, n, 0);
-    return true;
-  case NV_OP_broadcast_to:
-    if (k != NV_NONE) return false;
-    if (same_but_ones(c, from, f->shape)) {
-      become(f, NV_OP_reshape, x);
-      return true;
-    }
-    if (n->op == NV_OP_broadcast_to ||
-        (n->op == NV_OP_reshape && same_tail(c, from, nv_shape_at(g, nv_operand(g, n, 0))) &&
-         nv_shape_rank(c, nv_shape_at(g, nv_operand(g, n, 0))) <= nv_shape_rank(c, f->shape))) {
-      f->operands[0] = nv_operand(g, n, 0);
-      return true;
-    }
-    return false;
-  default: return false;
-  }
 }
 
 /* ---- folding ---- */
@@ -224,7 +66,7 @@ static bool fold(walk *w, const form *f, uint64_t *bits) {
   uint64_t values[NV_MAX_OPERANDS];
   if (!(nv_ops[f->op].flags & NV_EXACT) || f->dtype == NV_C64 || f->n == 0) return false;
   for (uint32_t k = 0; k < f->n; k++) {
-    nv_value v = constant_of(g, f->operands[k]);
+    nv_value v = nv_repeated_const(g, f->operands[k]);
     if (v == NV_NONE) return false;
     dtypes[k] = nv_dtype_of(g, v);
     values[k] = (uint64_t)nv_attr_list(w->c, nv_node_of(g, v)->attr)[0];
@@ -255,11 +97,9 @@ static bool reduces_nothing(nv_ctx *c, const form *f, nv_shape from) {
   uint32_t n = nv_attr_count(c, f->attr);
   if (nv_ops[f->op].dtype == NV_DT_MEAN) return n == 1; /* over no axes; over axes of size 1 it is computed */
   for (uint32_t k = 1; k < n; k++)
-    if (!is_one(c, nv_shape_dims(c, from)[attr[k]])) return false;
+    if (!nv_is_one(c, nv_shape_dims(c, from)[attr[k]])) return false;
   return true;
 }
-
-static nv_value make(walk *w, form *f);
 
 /* One rewriting of f. True: f changed, or *v is the result. */
 static bool rewrite(walk *w, form *f, nv_value *v) {
@@ -268,14 +108,14 @@ static bool rewrite(walk *w, form *f, nv_value *v) {
   nv_value x = f->operands[0];
   uint64_t bits;
   switch (nv_ops[f->op].cls) {
-  case NV_VIEW: return rewrite_view(w, f, v);
+  case NV_VIEW: return nv_simplify_view(w, f, v);
   case NV_ELEM:
     if (f->op == NV_OP_stop_gradient || (nv_ops[f->op].dtype == NV_DT_ATTR && f->dtype == nv_dtype_of(g, x))) {
       *v = x;
       return true;
     }
     if (fold(w, f, &bits)) {
-      become(f, NV_OP_broadcast_to, add_const(w, f->dtype, bits, f->origin));
+      nv_form_become(f, NV_OP_broadcast_to, add_const(w, f->dtype, bits, f->origin));
       f->n = 1;
       return true;
     }
@@ -290,16 +130,16 @@ static bool rewrite(walk *w, form *f, nv_value *v) {
       int64_t to = f->dtype;
       form convert = {.op = NV_OP_astype, .operands = {x}, .n = 1, .attr = nv_attr_make(c, &to, 1), .dtype = f->dtype,
                       .shape = nv_shape_at(g, x), .origin = f->origin};
-      x = make(w, &convert);
+      x = nv_simplify_make(w, &convert);
     }
-    become(f, NV_OP_reshape, x);
+    nv_form_become(f, NV_OP_reshape, x);
     return true;
   default: return false;
   }
 }
 
 /* Every rewriting leads to a view, a constant or an older operand, so this ends. */
-static nv_value make(walk *w, form *f) {
+nv_value nv_simplify_make(walk *w, form *f) {
   nv_value v = NV_NONE;
   while (rewrite(w, f, &v))
     if (v != NV_NONE) return v;
@@ -342,7 +182,7 @@ static nv_graph *rebuild(const nv_graph *from, const bool *live, bool rules) {
               .shape = nv_shape_at(from, n->result), .origin = n->origin};
     if (f.n > NV_MAX_OPERANDS) nv_bug(c, "%s has %u operands", nv_ops[f.op].name, (unsigned)f.n);
     for (uint32_t i = 0; i < f.n; i++) f.operands[i] = map[nv_operand(from, n, i)];
-    nv_value v = rules ? make(&w, &f)
+    nv_value v = rules ? nv_simplify_make(&w, &f)
                        : nv_graph_add(g, f.op, f.operands, f.n, f.attr, f.dtype, f.shape, f.origin);
     for (uint32_t i = 0; i < nv_op_results(f.op); i++) map[n->result + i] = v + i;
   }

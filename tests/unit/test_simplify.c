@@ -1,6 +1,8 @@
 /* test_simplify.c - the simplifier: what it merges, folds and drops, and what it must leave alone. */
 #include "plan_run.h"
 
+#include <math.h>
+
 /* The graph's text without comments. */
 static const char *printed(const nv_graph *g) {
   nv_buf b;
@@ -31,6 +33,11 @@ static void becomes(const char *text, const char *want) {
 
 static void stays(const char *text) { becomes(text, text); }
 
+static bool is_nan(nv_dtype d, uint64_t bits) {
+  const float x = nv_bits_to_f32(d, bits);
+  return x != x;
+}
+
 #define X "graph t\n%0 = input \"x\" : float32[2, 3]\n"
 
 TEST(equal_nodes) {
@@ -50,6 +57,58 @@ TEST(commuted_operands) {
   /* maximum picks its second operand of two zeros: it doesn't commute */
   stays(X "%1 = exp %0 : float32[2, 3]\n%2 = maximum %0, %1 : float32[2, 3]\n%3 = maximum %1, %0 : float32[2, 3]\n"
           "%4 = subtract %1, %0 : float32[2, 3]\noutput \"a\" = %2\noutput \"b\" = %3\noutput \"c\" = %4\n");
+}
+
+/* Two results of one dtype: the same bits, NaNs being equal. */
+static bool agree(nv_dtype d, uint64_t p, uint64_t q) {
+  if (p == q) return true;
+  if (nv_is(d, NV_BITS_FLOAT)) return is_nan(d, p) && is_nan(d, q);
+  if (d != NV_C64) return false;
+  for (int part = 0; part < 2; part++, p >>= 32, q >>= 32)
+    if ((uint32_t)p != (uint32_t)q && !(is_nan(NV_F32, (uint32_t)p) && is_nan(NV_F32, (uint32_t)q))) return false;
+  return true;
+}
+
+/* The k-th of N^3 pairs of operands. */
+enum { N = 14 };
+static void some_pair(nv_dtype d, int k, uint64_t *x, uint64_t *y) {
+  static const double values[N] = {0.0,  -0.0,  1,      -1,       2.5,       -3,  1e-30,
+                                   3e38, 1e-42, -1e-42, INFINITY, -INFINITY, NAN, 7};
+  const double a = values[k % N], b = values[k / N % N], e = values[k / N / N];
+  if (nv_is(d, NV_BITS_FLOAT)) {
+    *x = nv_double_to_bits(d, a);
+    *y = nv_double_to_bits(d, b);
+  } else if (d == NV_C64) {
+    *x = nv_double_to_bits(NV_F32, a) | nv_double_to_bits(NV_F32, b) << 32;
+    *y = nv_double_to_bits(NV_F32, e) | nv_double_to_bits(NV_F32, a) << 32;
+  } else {
+    *x = d == NV_BOOL ? k & 1 : nv_int_to_bits(d, k % N * 37 - 100);
+    *y = d == NV_BOOL ? k >> 1 & 1 : nv_int_to_bits(d, k / N * 91 - 600);
+  }
+}
+
+/* Every op that is said to commute gives the same bits with its operands exchanged, in both subnormal modes. */
+TEST(what_commutes_does_so_exactly) {
+  uint32_t pairs = 0;
+  for (int op = 0; op < NV_NOPS; op++) {
+    for (int d = 0; d < NV_NDTYPES; d++) {
+      if (!(nv_ops[op].flags & NV_COMMUTES) || !(nv_ops[op].domain & NV_BIT(d))) continue;
+      const nv_dtype two[2] = {(nv_dtype)d, (nv_dtype)d};
+      const char *why;
+      nv_dtype to;
+      assert_true(nv_infer_dtype(c, (nv_op)op, two, 2, NV_NO_ATTR, &to, &why));
+      for (int k = 0; k < 2 * N * N * N; k++, pairs++) {
+        uint64_t x, y;
+        some_pair((nv_dtype)d, k / 2, &x, &y);
+        const uint64_t p = nv_eval_scalar((nv_op)op, two, to, (uint64_t[]){x, y}, 2, k % 2),
+                       q = nv_eval_scalar((nv_op)op, two, to, (uint64_t[]){y, x}, 2, k % 2);
+        if (!agree(to, p, q))
+          fail_msg("%s of %s: %llx, %llx", nv_ops[op].name, nv_dtype_name[d], (unsigned long long)x,
+                   (unsigned long long)y);
+      }
+    }
+  }
+  assert_true(pairs > 100000);
 }
 
 TEST(constants) {
@@ -109,8 +168,19 @@ TEST(inexact_identities_stay) {
           "%6 = multiply %0, %5 : float32[2, 3]\n"
           "%7 = divide %0, %5 : float32[2, 3]\n%8 = negative %0 : float32[2, 3]\n%9 = negative %8 : float32[2, 3]\n"
           "output \"a\" = %3\noutput \"b\" = %6\noutput \"c\" = %7\noutput \"d\" = %9\n");
-  /* through a smaller dtype and back */
+  /* -0.0 is exact in value, but a device that flushes changes a subnormal */
+  stays(X "%1 = const 0x80000000 : float32[]\n%2 = broadcast_to %1 : float32[2, 3]\n%3 = add %0, %2 : float32[2, 3]\n"
+          "%4 = subtract %0, %0 : float32[2, 3]\n%5 = divide %0, %0 : float32[2, 3]\n"
+          "output \"a\" = %3\noutput \"b\" = %4\noutput \"c\" = %5\n");
+  /* through a smaller dtype and back, of bits or of range */
   stays(X "%1 = astype %0 {7} : int32[2, 3]\n%2 = astype %1 {11} : float32[2, 3]\noutput \"y\" = %2\n");
+  stays(X "%1 = astype %0 {10} : bfloat16[2, 3]\n%2 = astype %1 {11} : float32[2, 3]\noutput \"y\" = %2\n");
+  stays("graph t\n%0 = input \"x\" : int32[4]\n%1 = astype %0 {11} : float32[4]\n%2 = astype %1 {7} : int32[4]\n"
+        "output \"y\" = %2\n");
+  /* other bases, other functions */
+  stays(X "%1 = log %0 : float32[2, 3]\n%2 = log2 %0 : float32[2, 3]\n%3 = log10 %0 : float32[2, 3]\n"
+          "%4 = exp %1 : float32[2, 3]\noutput \"a\" = %1\noutput \"b\" = %2\noutput \"c\" = %3\n"
+          "output \"d\" = %4\n");
 }
 
 TEST(identities_go) {
@@ -166,6 +236,59 @@ TEST(views_of_views) {
   /* a trailing axis of 1 that is then repeated must stay */
   stays("graph t\n%0 = input \"x\" : float32[3]\n%1 = reshape %0 : float32[3, 1]\n"
         "%2 = broadcast_to %1 : float32[3, 2]\noutput \"y\" = %2\n");
+  /* what is repeated at the edges twice; an axis of size 1 is repeated whole */
+  becomes(X "%1 = pad_edge %0 {1, 0} : float32[4, 3]\n%2 = pad_edge %1 {0, 2} : float32[5, 6]\noutput \"y\" = %2\n",
+          X "%1 = pad_edge %0 {1, 2} : float32[5, 6]\noutput \"y\" = %1\n");
+  becomes("graph t\n%0 = input \"x\" : float32[1, 3]\n%1 = pad_edge %0 {2, 0} : float32[4, 3]\noutput \"y\" = %1\n",
+          "graph t\n%0 = input \"x\" : float32[1, 3]\n%1 = broadcast_to %0 : float32[4, 3]\noutput \"y\" = %1\n");
+  becomes("graph t\n%0 = input \"x\" : float32[1, 3]\n%1 = pad_edge %0 {2, 1} : float32[4, 5]\noutput \"y\" = %1\n",
+          "graph t\n%0 = input \"x\" : float32[1, 3]\n%1 = pad_edge %0 {0, 1} : float32[1, 5]\n"
+          "%2 = broadcast_to %1 : float32[4, 5]\noutput \"y\" = %2\n");
+  becomes(X "%1 = pad_edge %0 {1, 2} : float32[4, 7]\n%2 = slice %1 {1, 2, 1, 1} : float32[2, 3]\noutput \"y\" = %2\n",
+          X "output \"y\" = %0\n");
+  stays(X "%1 = pad_edge %0 {1, 2} : float32[4, 7]\n%2 = slice %1 {1, 1, 1, 1} : float32[2, 3]\noutput \"y\" = %2\n");
+  /* nothing is added: the identity */
+  becomes(X "%1 = pad_edge %0 {0, 0} : float32[2, 3]\noutput \"y\" = %1\n", X "output \"y\" = %0\n");
+}
+
+/* A view moves inward past views of another kind, so that it meets its own. */
+TEST(views_past_views) {
+  /* x[1][2] is one slice */
+  becomes(X "%1 = slice %0 {1, 0, 1, 1} : float32[1, 3]\n%2 = squeeze %1 {0} : float32[3]\n"
+            "%3 = slice %2 {2, 1} : float32[1]\n%4 = squeeze %3 {0} : float32[]\noutput \"y\" = %4\n",
+          X "%1 = slice %0 {1, 2, 1, 1} : float32[1, 1]\n%2 = reshape %1 : float32[]\noutput \"y\" = %2\n");
+  /* a part of what is repeated */
+  becomes("graph t\n%0 = input \"x\" : float32[3]\n%1 = broadcast_to %0 : float32[5, 3]\n"
+          "%2 = slice %1 {1, 0, 2, 1} : float32[2, 3]\n%3 = slice %1 {0, 2, 1, -1} : float32[5, 2]\n"
+          "output \"y\" = %2\noutput \"z\" = %3\n",
+          "graph t\n%0 = input \"x\" : float32[3]\n%1 = broadcast_to %0 : float32[2, 3]\n"
+          "%2 = slice %0 {2, -1} : float32[2]\n%3 = broadcast_to %2 : float32[5, 2]\n"
+          "output \"y\" = %1\noutput \"z\" = %3\n");
+  /* the two ways to write it are one */
+  becomes(X "%1 = transpose %0 {1, 0} : float32[3, 2]\n%2 = slice %1 {1, 0, 1, 1} : float32[2, 2]\n"
+            "%3 = slice %0 {0, 1, 1, 1} : float32[2, 2]\n%4 = transpose %3 {1, 0} : float32[2, 2]\n"
+            "%5 = add %2, %4 : float32[2, 2]\noutput \"y\" = %5\n",
+          X "%1 = slice %0 {0, 1, 1, 1} : float32[2, 2]\n%2 = transpose %1 {1, 0} : float32[2, 2]\n"
+            "%3 = add %2, %2 : float32[2, 2]\noutput \"y\" = %3\n");
+  /* repeated, then transposed */
+  becomes("graph t\n%0 = input \"x\" : float32[3]\n%1 = broadcast_to %0 : float32[2, 3]\n"
+          "%2 = transpose %1 {1, 0} : float32[3, 2]\noutput \"y\" = %2\n",
+          "graph t\n%0 = input \"x\" : float32[3]\n%1 = reshape %0 : float32[3, 1]\n"
+          "%2 = broadcast_to %1 : float32[3, 2]\noutput \"y\" = %2\n");
+  /* through axes of size 1 */
+  becomes(X "%1 = transpose %0 {1, 0} : float32[3, 2]\n%2 = expand_dims %1 {1} : float32[3, 1, 2]\n"
+            "%3 = transpose %2 {2, 1, 0} : float32[2, 1, 3]\n%4 = squeeze %3 {1} : float32[2, 3]\noutput \"y\" = %4\n",
+          X "output \"y\" = %0\n");
+  becomes(X "%1 = broadcast_to %0 : float32[4, 2, 3]\n%2 = expand_dims %1 {2} : float32[4, 2, 1, 3]\n"
+            "%3 = broadcast_to %2 : float32[4, 2, 5, 3]\noutput \"y\" = %3\n",
+          X "%1 = reshape %0 : float32[2, 1, 3]\n%2 = broadcast_to %1 : float32[4, 2, 5, 3]\noutput \"y\" = %2\n");
+  becomes(X "%1 = transpose %0 {1, 0} : float32[3, 2]\n%2 = pad_edge %1 {0, 1} : float32[3, 4]\n"
+            "output \"y\" = %2\n",
+          X "%1 = pad_edge %0 {1, 0} : float32[4, 3]\n%2 = transpose %1 {1, 0} : float32[3, 4]\n"
+            "output \"y\" = %2\n");
+  /* a reshape that regroups stays where it is */
+  stays(X "%1 = reshape %0 : float32[6]\n%2 = slice %1 {1, 1} : float32[4]\n%3 = reshape %2 : float32[2, 2]\n"
+          "%4 = transpose %3 {1, 0} : float32[2, 2]\noutput \"y\" = %4\n");
   /* reshape doesn't go through a transpose */
   stays(X "%1 = transpose %0 {1, 0} : float32[3, 2]\n%2 = reshape %1 : float32[6]\noutput \"y\" = %2\n");
 }
@@ -229,9 +352,10 @@ TEST(long_chains) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-      T(equal_nodes), T(commuted_operands), T(constants), T(folding_only_what_all_devices_round_alike),
-      T(inexact_identities_stay), T(identities_go), T(slices), T(views_of_views), T(reductions_of_nothing_much),
-      T(copies_stay), T(dead_nodes_and_ports), T(origins_are_those_of_the_first), T(long_chains),
+      T(equal_nodes), T(commuted_operands), T(what_commutes_does_so_exactly), T(constants),
+      T(folding_only_what_all_devices_round_alike), T(inexact_identities_stay), T(identities_go), T(slices),
+      T(views_of_views), T(views_past_views), T(reductions_of_nothing_much), T(copies_stay), T(dead_nodes_and_ports),
+      T(origins_are_those_of_the_first), T(long_chains),
   };
   return cmocka_run_group_tests_name("simplify", tests, NULL, NULL);
 }
