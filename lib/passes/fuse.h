@@ -44,6 +44,7 @@ typedef struct nv_item {
   uint8_t nedges, kind;
   uint16_t op;
   nv_attr attr;
+  uint8_t held;       /* splitting: values held at once while it is computed, as a tree; 255: or more */
   bool kept;          /* never computed twice */
   bool needed, cloned;/* computed in a kernel of its level; computed again elsewhere */
   bool stored;        /* read by another kernel */

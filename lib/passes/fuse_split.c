@@ -136,8 +136,30 @@ static uint32_t find_end(splitter *s, const uint32_t *items, uint32_t start, uin
   return end;
 }
 
-/* Depth first from the items that nothing in the group uses, in their order; operands before users, the youngest first:
- * it tends to be the end of the longest chain. */
+/* Values held at once while each item is computed from what it reads, operand by operand, the one that holds most first
+ * (Sethi and Ullman's numbers: exact for trees). Items in an order that respects their edges. */
+static void count_held(splitter *s, const uint32_t *items, uint32_t n) {
+  nv_fuser *f = s->f;
+  for (uint32_t k = 0; k < n; k++) {
+    nv_item *w = &f->items[items[k]];
+    uint32_t most[3] = {0, 0, 0}, held = 1; /* of the operands, largest first */
+    for (uint32_t e = w->edges; e < w->edges + w->nedges; e++) {
+      const nv_edge *d = &f->edges[e];
+      uint32_t x = d->kind == NV_EDGE_CONST ? 0 : is_inside(s, d) ? f->items[d->item].held : 1;
+      for (uint32_t i = 0; i < 3; i++) {
+        const uint32_t smaller = most[i] < x ? most[i] : x;
+        most[i] = most[i] < x ? x : most[i];
+        x = smaller;
+      }
+    }
+    for (uint32_t i = 0; i < 3; i++)
+      if (most[i] && most[i] + i > held) held = most[i] + i;
+    w->held = (uint8_t)(held < UINT8_MAX ? held : UINT8_MAX);
+  }
+}
+
+/* Depth first from the items that nothing in the group uses, in their order; operands before users, what holds most
+ * first, of those the youngest: it tends to be the end of the longest chain. */
 static void reorder(splitter *s, uint32_t *items, uint32_t n) {
   nv_fuser *f = s->f;
   nv_ctx *c = f->c;
@@ -153,20 +175,21 @@ static void reorder(splitter *s, uint32_t *items, uint32_t n) {
     NV_GROW(c, stack, cap, 1);
     stack[depth++] = items[k];
     while (depth) {
-      uint32_t top = stack[depth - 1], youngest = NV_NONE;
+      uint32_t top = stack[depth - 1], next = NV_NONE;
       nv_item *w = &f->items[top];
       w->mark = done;
       for (uint32_t e = w->edges; e < w->edges + w->nedges; e++) {
         const nv_edge *d = &f->edges[e];
-        if (is_inside(s, d) && f->items[d->item].mark != done && (youngest == NV_NONE || d->item > youngest))
-          youngest = d->item;
+        if (!is_inside(s, d) || f->items[d->item].mark == done) continue;
+        const int more = next == NV_NONE ? 1 : (int)f->items[d->item].held - (int)f->items[next].held;
+        if (more > 0 || (more == 0 && d->item > next)) next = d->item;
       }
-      if (youngest == NV_NONE) {
+      if (next == NV_NONE) {
         out[nout++] = top;
         depth--;
       } else {
         NV_GROW(c, stack, cap, (size_t)depth + 1);
-        stack[depth++] = youngest;
+        stack[depth++] = next;
       }
     }
   }
@@ -178,6 +201,7 @@ static void reorder(splitter *s, uint32_t *items, uint32_t n) {
 
 static void split(nv_fuser *f, uint32_t *items, uint32_t n) {
   splitter s = {.f = f, .group = f->items[items[0]].group};
+  count_held(&s, items, n);
   reorder(&s, items, n);
   s.epoch = ++f->epoch;
   for (uint32_t k = 0; k < n; k++) {

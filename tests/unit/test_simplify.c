@@ -349,6 +349,27 @@ TEST(long_chains) {
   assert_int_equal(nv_simplify(r)->nnodes, 400001);
 }
 
+/* A fresh zero for every sum: they become one constant with 40,000 users, and no sum goes, since -0.0 + 0.0 is 0.0. */
+TEST(one_constant_of_many_users) {
+  enum { USERS = 40000 };
+  nv_graph *g = nv_graph_new(c, nv_intern_z(c, "t"));
+  nv_value x = nv_graph_input(g, nv_intern_z(c, "x"), NV_F32, nv_shape_make(c, NULL, 0), NV_NOWHERE);
+  for (int k = 0; k < USERS; k++) {
+    const nv_value two[2] = {x, nv_graph_const(g, NV_F32, 0, NV_NONE)};
+    x = nv_graph_add(g, NV_OP_add, two, 2, NV_NO_ATTR, NV_F32, nv_shape_make(c, NULL, 0), NV_NONE);
+  }
+  nv_graph_output(g, x, nv_intern_z(c, "y"), NV_NOWHERE);
+  nv_graph *s = nv_simplify(g);
+  assert_int_equal(s->nnodes, USERS + 2);
+  for (int k = 0; k < 2; k++) {
+    uint32_t in = k ? 0x80000000u : 0x3f800000u, out = 1;
+    const nuvecc_tensor from = {.dtype = NUVECC_FLOAT32, .data = &in, .bytes = 4};
+    nuvecc_tensor to = {.dtype = NUVECC_FLOAT32, .data = &out, .bytes = 4};
+    nv_eval(s, &from, &to, false);
+    assert_int_equal(out, k ? 0 : 0x3f800000u);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -356,6 +377,7 @@ int main(void) {
       T(folding_only_what_all_devices_round_alike), T(inexact_identities_stay), T(identities_go), T(slices),
       T(views_of_views), T(views_past_views), T(reductions_of_nothing_much), T(copies_stay), T(dead_nodes_and_ports),
       T(origins_are_those_of_the_first), T(long_chains),
+      T(one_constant_of_many_users),
   };
   return cmocka_run_group_tests_name("simplify", tests, NULL, NULL);
 }
