@@ -260,10 +260,15 @@ typedef struct cost { /* of a clone */
   int64_t bytes;        /* of the leaves */
 } cost;
 
-/* What computing an item again takes. Its field ops is at most EXCLUSIVE_OPS, which bounds the walk. */
-static cost clone_cost(nv_fuser *f, uint32_t item) {
+/* What computing an item again for w takes; an input that w reads anyway, whole, costs no bytes. Its field ops is at
+ * most EXCLUSIVE_OPS, which bounds the walk. */
+static cost clone_cost(nv_fuser *f, uint32_t item, const nv_item *w) {
   uint32_t stack[4 * EXCLUSIVE_OPS], n = 0, mark = ++f->epoch;
   cost r = {0, 0, 0};
+  for (uint32_t e = w->edges; e < w->edges + w->nedges; e++) {
+    const nv_edge *d = &f->edges[e];
+    if (d->item == NV_NONE && f->order[d->operand] != NV_NONE) f->operand_mark[d->base] = mark;
+  }
   stack[n++] = item;
   f->items[item].mark = mark;
   while (n) {
@@ -294,7 +299,7 @@ static bool can_clone(nv_fuser *f, const nv_edge *d, const nv_item *w, uint32_t 
                   : nv_shape_count(f->c, nv_shape_at(f->g, u->value)) == 1 ? SINGLE_OPS : CLONE_OPS;
   if (u->kept || u->reduction != NV_NONE || u->ops > EXCLUSIVE_OPS) return false;
   if (u->depth + f->views[d->operand] > NV_MAX_VIEWS) return false;
-  cost x = clone_cost(f, d->item);
+  cost x = clone_cost(f, d->item, w);
   *leaves = x.leaves;
   if (x.ops > most || x.leaves > CLONE_LEAVES) return false;
   /* Elements that are written anyway cost one read, others a write too. */
