@@ -90,6 +90,8 @@ bool nv_index_uses(nv_index *x, nv_dim symbol);
 void nv_index_declare(nv_index *x, nv_buf *b, uint32_t indent, nv_dim except);
 /* What stands between the brackets; declared before. */
 const char *nv_index_text(nv_index *x, nv_dim offset);
+/* The same as a term of a sum. */
+const char *nv_index_term(nv_index *x, nv_dim offset);
 
 /* ---- metal_kernel.c ---- */
 /* Elements a thread computes: 4 when every operand can be moved as a vector of four along the innermost dim or stays

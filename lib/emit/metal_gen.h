@@ -24,6 +24,8 @@ typedef struct nv_gen {
   bool *vector;        /* operand: moved as vectors */
   const char **text;   /* instruction: its value as an operand, a variable or a literal */
   nv_dim *offset;      /* load or store: as it is printed, in vectors where it moves vectors */
+  bool *varies;        /* instruction: along the innermost dim; only where the kernel picks by an index */
+  bool *leads;         /* instruction: an index is made of it; the same */
   /* width 4 */
   nv_dim guard; /* of a guarded kernel: as it is printed, below limit */
   int64_t limit;
@@ -37,6 +39,9 @@ typedef struct nv_gen {
 static inline bool nv_moves(const nv_instr *i) { return i->kind == NV_I_LOAD || i->kind == NV_I_STORE; }
 /* How an offset moves along the innermost dim: 0 not at all, 1 by one and whole vectors stay whole, -1 otherwise. */
 int nv_stride(nv_ctx *c, nv_dim offset, nv_dim symbol);
+static inline bool nv_picks(const nv_instr *i) { return i->kind == NV_I_LOAD && i->nargs; }
+/* Does an element's index, or a constant's place, change along the innermost dim? NULL: the kernel picks nothing. */
+bool *nv_gen_varying(nv_ctx *c, const nv_kernel *k);
 /* A new variable for a graph value: the spec's name of it, else t0, t1, … */
 const char *nv_gen_temporary(nv_gen *e, nv_value v);
 /* A new variable for what is loaded from a binding: x0, x1, … */
@@ -53,6 +58,11 @@ const char *nv_gen_index(nv_gen *e, uint32_t i);
 void nv_put_list(nv_buf *b, uint32_t indent, const char *const *items, uint32_t n, const char *end);
 /* Instructions [from, to) as statements, one point at a time; loads that have a variable already are left out. */
 void nv_gen_scalar(nv_gen *e, uint32_t indent, uint32_t from, uint32_t to);
+/* What a load reads, as an expression of its type, or of its vector type. */
+const char *nv_gen_read(nv_gen *e, uint32_t i);
+/* Statements for indices that are the same along the innermost dim and, where vectors aren't moved, what they choose;
+ * before nv_gen_vector_loads. */
+void nv_gen_leads(nv_gen *e, uint32_t indent);
 /* Width 4: finds the point function's parameters (loads that operations use) and results (operations that are
  * stored or reduced) and prints it. */
 void nv_gen_point(nv_gen *e);

@@ -402,3 +402,8 @@ const char *nv_index_text(nv_index *x, nv_dim offset) {
   if (k == NV_NONE || !x->entries[k].placed) nv_bug(x->c, "an offset is used before its variables");
   return x->entries[k].text;
 }
+
+const char *nv_index_term(nv_index *x, nv_dim offset) {
+  const char *text = nv_index_text(x, offset);
+  return x->entries[find(x, offset)].precedence >= P_ADD ? text : nv_format(x->c, "(%s)", text);
+}

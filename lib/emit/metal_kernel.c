@@ -34,6 +34,29 @@ static uint32_t inner_count(const nv_kernel *k) {
   return n;
 }
 
+bool *nv_gen_varying(nv_ctx *c, const nv_kernel *k) {
+  const nv_dim symbol = nv_inner_symbol(k);
+  bool *varies = NULL;
+  for (uint32_t i = 0; i < k->ninstrs && !varies; i++)
+    if (nv_picks(&k->instrs[i])) varies = NV_NEW_N(c, bool, k->ninstrs);
+  for (uint32_t i = 0; i < k->ninstrs && varies; i++) {
+    const nv_instr *p = &k->instrs[i];
+    if ((p->kind == NV_I_LOAD || p->kind == NV_I_INDEX) && symbol != NV_NONE)
+      varies[i] = nv_dim_uses(c, p->offset, symbol);
+    for (uint32_t a = 0; a < p->nargs; a++) varies[i] = varies[i] || varies[p->arg[a]];
+  }
+  return varies;
+}
+
+/* Instructions that indices are made of. */
+static bool *find_leads(nv_ctx *c, const nv_kernel *k) {
+  bool *leads = NV_NEW_N(c, bool, k->ninstrs);
+  for (uint32_t i = k->ninstrs; i-- > 0;)
+    for (uint32_t a = 0; (leads[i] || nv_picks(&k->instrs[i])) && a < k->instrs[i].nargs; a++)
+      leads[k->instrs[i].arg[a]] = true;
+  return leads;
+}
+
 uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail) {
   enum { LEAST = 8, MANY = 64, UNSEEN = -2 };
   int64_t extent;
@@ -47,7 +70,9 @@ uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail) {
   if (!reduce && k->guarded && (nv_stride(c, k->guard, symbol) != 1 || nv_dim_value(c, k->limit) % 4)) return 1;
   for (uint32_t o = 0; o < k->noperands; o++) strides[o] = UNSEEN;
   const uint32_t inner = inner_count(k);
+  const bool *varies = nv_gen_varying(c, k);
   bool any = false;
+  if (varies && extent % 4) return 1;
   for (uint32_t i = 0; i < k->ninstrs; i++) {
     const nv_instr *p = &k->instrs[i];
     if (p->kind == NV_I_INDEX && i < inner && nv_dim_uses(c, p->offset, symbol)) return 1;
@@ -58,6 +83,7 @@ uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail) {
       continue;
     }
     const int s = nv_stride(c, p->offset, symbol);
+    if (nv_picks(p) && (varies[p->arg[0]] || (s == 1 && p->stride % 4))) return 1;
     if (s < 0 || (p->kind == NV_I_STORE && s == 0) || nv_dtype_size[p->dtype] > 4) return 1;
     if (*before != UNSEEN && *before != s) return 1; /* every access of a binding moves alike */
     *before = s;
@@ -198,6 +224,8 @@ static void prepare(nv_gen *e) {
   e->text = NV_NEW_N(c, const char *, n + 1);
   e->field = NV_NEW_N(c, const char *, n + 1);
   e->offset = NV_NEW_N(c, nv_dim, n + 1);
+  e->varies = nv_gen_varying(c, k);
+  if (e->varies) e->leads = find_leads(c, k);
 
   nv_dim inner = nv_inner_symbol(k), counter = inner;
   if (e->width == 4 && !e->tail) { /* the innermost dim in vectors */

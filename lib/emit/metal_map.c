@@ -69,12 +69,13 @@ void nv_gen_map(nv_gen *e) {
     return;
   }
   for (uint32_t i = 0; i < k->ninstrs; i++)
-    if (k->instrs[i].kind == NV_I_LOAD && !e->vector[k->instrs[i].operand])
+    if (k->instrs[i].kind == NV_I_LOAD && !e->vector[k->instrs[i].operand] && !nv_picks(&k->instrs[i]))
       nv_line(b, 2, "%s %s = %s[%s];", nv_msl_type((nv_dtype)k->instrs[i].dtype), e->text[i],
               e->buffer[k->instrs[i].operand], nv_index_text(&e->index, e->offset[i]));
   for (uint32_t i = 0; i < k->ninstrs; i++)
     if (k->instrs[i].kind == NV_I_INDEX)
       nv_line(b, 2, "%s %s = %s;", nv_msl_type((nv_dtype)k->instrs[i].dtype), e->text[i], nv_gen_index(e, i));
+  nv_gen_leads(e, 2);
   const long long extent = (long long)nv_dim_value(e->c, k->extent[k->rank - 1]);
   const uint32_t indent = e->tail ? 4 : 2;
   if (e->tail) nv_printf(b, "  if (%s + 4u <= %lldu) {\n", e->index.variables[0], extent);

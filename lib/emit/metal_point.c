@@ -44,6 +44,42 @@ const char *nv_gen_index(nv_gen *e, uint32_t i) {
                    nv_index_text(&e->index, e->offset[i]));
 }
 
+/* The place of an access between brackets: an offset or, by index, offset + index * stride. */
+static const char *place_text(nv_gen *e, uint32_t i) {
+  const nv_instr *p = &e->k->instrs[i];
+  if (!nv_picks(p)) return nv_index_text(&e->index, e->offset[i]);
+  const bool wide = e->k->operands[p->operand].extent >= NV_NARROW;
+  const int64_t unit = e->width == 4 && e->vector[p->operand] ? 4 : 1, by = p->stride / unit;
+  const char *index = nv_format(e->c, "%s(%s)", wide ? "ulong" : "uint", e->text[p->arg[0]]);
+  if (by != 1 && by != -1) index = nv_format(e->c, "%s * %lld%s", index, (long long)(by < 0 ? -by : by), wide ? "ul" : "u");
+  int64_t rest;
+  if (by > 0 && nv_dim_is_const(e->c, e->offset[i], &rest) && rest == 0) return index;
+  if (by < 0) return nv_format(e->c, "%s - %s", nv_index_term(&e->index, e->offset[i]), index);
+  return nv_format(e->c, "%s + %s", index, nv_index_term(&e->index, e->offset[i]));
+}
+
+/* The vector that an access names; a kernel with a tail keeps scalar pointers. */
+static const char *vector_place(nv_gen *e, uint32_t i) {
+  const nv_instr *p = &e->k->instrs[i];
+  const char *buffer = e->buffer[p->operand], *at = place_text(e, i);
+  if (!e->tail) return nv_format(e->c, "%s[%s]", buffer, at);
+  return nv_format(e->c, "*reinterpret_cast<device %s%s*>(%s + %s)", p->kind == NV_I_LOAD ? "const " : "",
+                   nv_gen_vector_type(e, (nv_dtype)p->dtype), buffer, at);
+}
+
+const char *nv_gen_read(nv_gen *e, uint32_t i) {
+  const nv_instr *p = &e->k->instrs[i];
+  const bool vector = e->width == 4 && e->vector[p->operand];
+  const char *read = vector ? vector_place(e, i) : nv_format(e->c, "%s[%s]", e->buffer[p->operand], place_text(e, i));
+  if (!nv_picks(p) || !p->checked) return read;
+  const nv_dtype d = (nv_dtype)p->dtype;
+  const char *zero = nv_gen_literal(e, vector && d == NV_BOOL ? NV_U8 : d, 0);
+  if (vector) zero = nv_format(e->c, "%s(%s)", nv_gen_vector_type(e, d), zero);
+  const bool wide = e->k->instrs[p->arg[0]].dtype == NV_I64 || p->count >= NV_NARROW;
+  return nv_format(e->c, "%s(%s) < %lld%s ? %s : %s", wide ? "ulong" : "uint", e->text[p->arg[0]],
+                   (long long)p->count, wide ? "ul" : "u", read, zero);
+}
+
 /* One operation into a variable of its own. */
 static void put_statement(nv_gen *e, uint32_t indent, uint32_t i, const char **text) {
   const nv_instr *p = &e->k->instrs[i];
@@ -68,7 +104,7 @@ void nv_gen_scalar(nv_gen *e, uint32_t indent, uint32_t from, uint32_t to) {
   for (uint32_t i = from; i < to; i++) {
     const nv_instr *p = &e->k->instrs[i];
     if (p->kind == NV_I_LOAD && e->text[i]) continue;
-    if (p->kind == NV_I_OP)
+    if (p->kind == NV_I_OP && !e->text[i])
       put_statement(e, indent, i, e->text);
     else if (p->kind == NV_I_STORE)
       nv_line(e->b, indent, "%s[%s] = %s;", e->buffer[p->operand], nv_index_text(&e->index, e->offset[i]),
@@ -77,8 +113,7 @@ void nv_gen_scalar(nv_gen *e, uint32_t indent, uint32_t from, uint32_t to) {
       e->text[i] = nv_gen_index(e, i);
     else if (p->kind == NV_I_LOAD) {
       e->text[i] = nv_gen_load_name(e, p->operand);
-      nv_line(e->b, indent, "%s %s = %s[%s];", nv_msl_type((nv_dtype)p->dtype), e->text[i], e->buffer[p->operand],
-              nv_index_text(&e->index, e->offset[i]));
+      nv_line(e->b, indent, "%s %s = %s;", nv_msl_type((nv_dtype)p->dtype), e->text[i], nv_gen_read(e, i));
     }
   }
 }
@@ -91,19 +126,22 @@ void nv_gen_point(nv_gen *e) {
   nv_ctx *c = e->c;
   nv_buf *b = e->b;
   const nv_kernel *k = e->k;
-  bool *used = NV_NEW_N(c, bool, k->ninstrs + 1);
+  bool *used = NV_NEW_N(c, bool, k->ninstrs + 1), *wanted = NV_NEW_N(c, bool, k->ninstrs + 1);
   uint32_t *loads = NV_NEW_N(c, uint32_t, k->noperands + 1);
   e->params = NV_NEW_N(c, uint32_t, k->ninstrs + 1);
   e->results = NV_NEW_N(c, uint32_t, k->ninstrs + 1);
   for (uint32_t i = 0; i <= e->inner && i < k->ninstrs; i++) {
     const nv_instr *p = &k->instrs[i];
-    for (uint32_t a = 0; p->kind == NV_I_OP && a < p->nargs; a++) used[p->arg[a]] = true;
     if ((p->kind != NV_I_STORE && p->kind != NV_I_REDUCE) || k->instrs[p->arg[0]].kind != NV_I_OP) continue;
     if (e->field[p->arg[0]]) continue;
     e->field[p->arg[0]] = p->kind == NV_I_STORE ? e->buffer[p->operand] : "term";
     e->results[e->nresults++] = p->arg[0];
   }
   if (!e->nresults) return;
+  for (uint32_t r = 0; r < e->nresults; r++) wanted[e->results[r]] = true;
+  for (uint32_t i = e->inner; i-- > 0;)
+    for (uint32_t a = 0; wanted[i] && k->instrs[i].kind == NV_I_OP && a < k->instrs[i].nargs; a++)
+      used[k->instrs[i].arg[a]] = wanted[k->instrs[i].arg[a]] = true;
   for (uint32_t i = 0; i < e->inner; i++) {
     if (!used[i]) continue;
     if (k->instrs[i].kind == NV_I_LOAD) e->params[e->nparams++] = i, loads[k->instrs[i].operand]++;
@@ -131,7 +169,7 @@ void nv_gen_point(nv_gen *e) {
   }
   nv_put_list(b, 4, items, e->nparams, ") {");
   for (uint32_t i = 0; i < e->inner; i++)
-    if (k->instrs[i].kind == NV_I_OP) put_statement(e, 2, i, text);
+    if (k->instrs[i].kind == NV_I_OP && wanted[i]) put_statement(e, 2, i, text);
   if (several) { /* member by member: aggregate literals are slow to compile */
     const char *values = nv_names_fresh(&e->names, "values");
     nv_printf(b, "  %s_values %s;\n", e->stem, values);
@@ -153,20 +191,22 @@ const char *nv_gen_component(nv_gen *e, uint32_t i, uint32_t n) {
   return nv_format(e->c, p->dtype == NV_BOOL ? "%s.%c != 0" : "%s.%c", e->text[i], nv_component_names[n]);
 }
 
-/* The vector that an access names; a kernel with a tail keeps scalar pointers. */
-static const char *vector_place(nv_gen *e, uint32_t i) {
-  const nv_instr *p = &e->k->instrs[i];
-  const char *buffer = e->buffer[p->operand], *at = nv_index_text(&e->index, e->offset[i]);
-  if (!e->tail) return nv_format(e->c, "%s[%s]", buffer, at);
-  return nv_format(e->c, "*reinterpret_cast<device %s%s*>(%s + %s)", p->kind == NV_I_LOAD ? "const " : "",
-                   nv_gen_vector_type(e, (nv_dtype)p->dtype), buffer, at);
+void nv_gen_leads(nv_gen *e, uint32_t indent) {
+  for (uint32_t i = 0; i < e->inner && e->leads; i++) {
+    const nv_instr *p = &e->k->instrs[i];
+    if (e->varies[i]) continue;
+    if (p->kind == NV_I_OP && e->leads[i] && !e->text[i]) put_statement(e, indent, i, e->text);
+    if (!nv_picks(p) || e->vector[p->operand]) continue;
+    if (!e->text[i]) e->text[i] = nv_gen_load_name(e, p->operand);
+    nv_line(e->b, indent, "%s %s = %s;", nv_msl_type((nv_dtype)p->dtype), e->text[i], nv_gen_read(e, i));
+  }
 }
 
 void nv_gen_vector_loads(nv_gen *e, uint32_t indent) {
   for (uint32_t i = 0; i < e->inner; i++) {
     const nv_instr *p = &e->k->instrs[i];
     if (p->kind == NV_I_LOAD && e->vector[p->operand])
-      nv_line(e->b, indent, "%s %s = %s;", nv_gen_vector_type(e, (nv_dtype)p->dtype), e->text[i], vector_place(e, i));
+      nv_line(e->b, indent, "%s %s = %s;", nv_gen_vector_type(e, (nv_dtype)p->dtype), e->text[i], nv_gen_read(e, i));
   }
 }
 

@@ -170,11 +170,11 @@ void nv_gen_outer(nv_gen *e) {
       if (!e->text[i]) e->text[i] = nv_names_fresh(&e->names, "at");
       nv_line(b, 2, "%s %s = %s;", nv_msl_type((nv_dtype)p->dtype), e->text[i], nv_gen_index(e, i));
     }
-    if (p->kind != NV_I_LOAD || nv_dim_uses(c, e->offset[i], e->index.symbols[1])) continue;
+    if (p->kind != NV_I_LOAD || nv_picks(p) || nv_dim_uses(c, e->offset[i], e->index.symbols[1])) continue;
     if (!e->text[i]) e->text[i] = nv_gen_load_name(e, p->operand);
-    nv_line(b, 2, "%s %s = %s[%s];", nv_msl_type((nv_dtype)p->dtype), e->text[i], e->buffer[p->operand],
-            nv_index_text(&e->index, e->offset[i]));
+    nv_line(b, 2, "%s %s = %s;", nv_msl_type((nv_dtype)p->dtype), e->text[i], nv_gen_read(e, i));
   }
+  nv_gen_leads(e, 2);
 }
 
 nv_dtype nv_gen_accumulator(const nv_gen *e) {

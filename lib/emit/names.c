@@ -5,17 +5,17 @@
  * renames no other's; the ops are those of the body in order. Long chains keep their first ops and end in a hash of
  * the kernel's text (dtypes, shapes, outputs and constants included). A kernel whose text another has already is
  * that one. */
-#include "metal.h"
+#include "metal_gen.h"
 
 enum { LONGEST = 40, KEPT = 28 }; /* characters of the ops: whole, and before a hash */
 
-/* Short forms, in names only. */
+/* Shorter or better known forms, in names only. */
 static const char *const short_forms[][2] = {
     {"absolute", "abs"},  {"add", "add"},       {"bitwise_and", "band"}, {"bitwise_or", "bor"},
     {"divide", "div"},    {"equal", "eq"},      {"greater", "gt"},       {"greater_equal", "ge"},
     {"less", "lt"},       {"less_equal", "le"}, {"logical_and", "and"},  {"logical_not", "not"},
     {"logical_or", "or"}, {"maximum", "max"},   {"minimum", "min"},      {"multiply", "mul"},
-    {"negative", "neg"},  {"not_equal", "ne"},  {"subtract", "sub"},
+    {"negative", "neg"},  {"not_equal", "ne"},  {"pick", "gather"},    {"subtract", "sub"},
 };
 
 static const char *short_name(const char *name) {
@@ -33,13 +33,13 @@ static const char *ops_of(nv_ctx *c, const nv_graph *g, const nv_kernel *k, uint
   bool converts = false;
   for (uint32_t i = 0; i < k->ninstrs && b.n <= LONGEST; i++) {
     const nv_instr *p = &k->instrs[i];
-    if (p->kind != NV_I_OP && p->kind != NV_I_REDUCE) continue;
+    if (p->kind != NV_I_OP && p->kind != NV_I_REDUCE && !nv_picks(p)) continue;
     if (p->kind == NV_I_OP && p->op == NV_OP_astype) {
       converts = true;
       continue;
     }
     nv_printf(&b, "%s%s", b.n ? "_" : "",
-              short_name(nv_ops[p->kind == NV_I_REDUCE ? k->reduce_op : (nv_op)p->op].name));
+              short_name(nv_ops[nv_picks(p) ? NV_OP_pick : p->kind == NV_I_REDUCE ? k->reduce_op : (nv_op)p->op].name));
     if (b.n <= KEPT) kept = b.n;
   }
   if (!b.n && converts) nv_puts(&b, "astype");

@@ -117,6 +117,20 @@ static void pad_edge(run *r, nv_value v, nv_value a, const int64_t *before) {
   nv_eval_padded(r->g->c, data_of(r, a), fresh(r, v), rank, from, before, dims, nv_dtype_size[nv_dtype_of(r->g, v)]);
 }
 
+/* The element of a at index along the axis whose place is -1, at the result's own along the others. */
+static void pick(run *r, nv_value v, nv_value a, nv_value index, const int64_t *places) {
+  int64_t from[NV_MAX_RANK], dims[NV_MAX_RANK], dense[NV_MAX_RANK], strides[NV_MAX_RANK] = {0}, n = 0, stride = 0;
+  const uint32_t rank = sizes_of(r, a, from), out = sizes_of(r, v, dims);
+  row_major(rank, from, dense);
+  for (uint32_t k = 0; k < rank; k++)
+    if (places[k] < 0)
+      n = from[k], stride = dense[k];
+    else
+      strides[places[k]] += dense[k];
+  nv_eval_pick(data_of(r, a), data_of(r, index), nv_dtype_of(r->g, index) == NV_I64, fresh(r, v), out, dims, strides, n,
+               stride, nv_dtype_size[nv_dtype_of(r->g, v)]);
+}
+
 static void iota(run *r, nv_value v) {
   const size_t n = count_of(r, v);
   void *out = fresh(r, v);
@@ -214,6 +228,7 @@ static void run_node(run *r, const nv_node_rec *node) {
     break;
   }
   case NV_INDEX: iota(r, v); break;
+  case NV_PICK: pick(r, v, nv_operand(g, node, 0), nv_operand(g, node, 1), attr); break;
   case NV_EXPAND: nv_bug(g->c, "evaluation of %s", nv_ops[op].name);
   }
   for (uint32_t k = 0; k < node->noperands; k++) used(r, nv_operand(g, node, k));

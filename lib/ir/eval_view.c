@@ -1,4 +1,4 @@
-/* eval_view.c - copies by strides: transpose, broadcast_to and the gathering of reduced axes. */
+/* eval_view.c - copies by strides: transpose, broadcast_to and the gathering of reduced axes; by index: pick. */
 #include "eval_loops.h"
 
 /* The innermost axis: n elements of size bytes, step elements apart. */
@@ -79,4 +79,24 @@ void nv_eval_padded(nv_ctx *c, const void *in, void *out, uint32_t rank, const i
     }
   }
   for (uint32_t k = 0; k < rank; k++) nv_drop(c, at[k]);
+}
+
+void nv_eval_pick(const void *in, const void *index, bool wide, void *out, uint32_t rank, const int64_t *dims,
+                  const int64_t *strides, int64_t n, int64_t stride, size_t size) {
+  int64_t at[NV_MAX_RANK] = {0}, count = 1, offset = 0;
+  for (uint32_t k = 0; k < rank; k++) count *= dims[k];
+  char *to = out;
+  for (int64_t i = 0; i < count; i++, to += size) {
+    const int64_t chosen = wide ? ((const int64_t *)index)[i] : ((const int32_t *)index)[i];
+    if (chosen >= 0 && chosen < n)
+      memcpy(to, (const char *)in + (offset + chosen * stride) * (int64_t)size, size);
+    else
+      memset(to, 0, size);
+    for (uint32_t k = rank; k-- > 0;) { /* the next element, as an odometer */
+      offset += strides[k];
+      if (++at[k] < dims[k]) break;
+      offset -= strides[k] * dims[k];
+      at[k] = 0;
+    }
+  }
 }

@@ -11,7 +11,8 @@
  * Attributes (int64 lists) an op:
  *   INPUT {index}   CONST {bits}   astype {dtype}   transpose {permutation…}   expand_dims, squeeze {axes…} (sorted,
  *   counted in the result for expand_dims, in the operand for squeeze)   reshape, broadcast_to {} (the result's shape
- *   says it)   slice {firsts…, steps…}   pad_edge {elements before…}   iota {dtype}   sum, max, mean, … {keepdims,
+ *   says it)   slice {firsts…, steps…}   pad_edge {elements before…}   iota {dtype}   pick {places…} (of every axis of
+ *   the operand, the axis of the result that it is; -1: the index counts along it)   sum, max, mean, … {keepdims,
  *   axes…} (sorted; all of them listed, never "None")   others {}
  */
 #ifndef NV_GRAPH_H
@@ -111,6 +112,10 @@ static inline nv_value nv_operand(const nv_graph *g, const nv_node_rec *n, uint3
  * guard is the caller's. */
 bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_attr attr, nv_dtype *dtype,
               nv_shape *shape, const char **why);
+
+/* Least and largest value of an element of v, of an integer dtype, whatever the inputs are: never too narrow. What is
+ * beyond int64, or can't be told from few nodes: the dtype's own, cut to int64. (range.c) */
+void nv_range(const nv_graph *g, nv_value v, int64_t *least, int64_t *most);
 
 /* The dtype part of nv_infer, on operand dtypes after conversion. */
 bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, nv_attr attr, nv_dtype *dtype,

@@ -35,6 +35,11 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
       return fail(c, why, "%s takes %u operand%s, not %u", row->name, min, min == 1 ? "" : "s", n);
     return fail(c, why, "%s takes %u to %u operands, not %u", row->name, min, max, n);
   }
+  if (row->dtype == NV_DT_PICK) {
+    if (operands[1] != NV_I32 && operands[1] != NV_I64)
+      return fail(c, why, "%s takes an index of int32 or int64, not %s", row->name, nv_dtype_name[operands[1]]);
+    n = 1;
+  }
   if (first && operands[0] != NV_BOOL)
     return fail(c, why, "%s takes a bool condition, not %s", row->name, nv_dtype_name[operands[0]]);
   for (uint32_t k = first; k < n; k++) {
@@ -55,7 +60,7 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
   case NV_DT_FLOAT:
   case NV_DT_PROMOTE_FLOAT:
   case NV_DT_MEAN:
-    break;
+  case NV_DT_PICK: break;
   case NV_DT_COMPARE:
   case NV_DT_LOGICAL: d = NV_BOOL; break;
   case NV_DT_ATTR: {
@@ -261,6 +266,32 @@ static bool iota(nv_ctx *c, nv_dtype d, nv_shape to, const char **why) {
   return nv_int_fits(d, n) || fail(c, why, "%lld indices don't fit %s", (long long)n, nv_dtype_name[d]);
 }
 
+/* The result has the index's shape; each axis of the operand but one is an axis of it. */
+static bool pick(nv_graph *g, const nv_value *operands, nv_attr attr, nv_shape *shape, const char **why) {
+  nv_ctx *c = g->c;
+  const nv_shape from = nv_shape_at(g, operands[0]), to = nv_shape_at(g, operands[1]);
+  const uint32_t rank = nv_shape_rank(c, from);
+  const int64_t *list = nv_attr_list(c, attr);
+  int64_t n = 0;
+  uint32_t counted = 0;
+  if (nv_attr_count(c, attr) != rank) return fail(c, why, "pick of rank %u needs as many numbers", rank);
+  for (uint32_t k = 0; k < rank; k++) {
+    const int64_t place = list[k];
+    const nv_dim size = nv_shape_dims(c, from)[k];
+    if (place == -1) {
+      counted++;
+      if (!nv_dim_is_const(c, size, &n)) return fail(c, why, "not supported yet: a pick along an open size");
+    } else if (place < 0 || place >= (int64_t)nv_shape_rank(c, to) || nv_shape_dims(c, to)[place] != size) {
+      return fail(c, why, "axis %u of %s isn't axis %lld of %s", k, nv_shape_text(c, from), (long long)place,
+                  nv_shape_text(c, to));
+    }
+  }
+  if (counted != 1) return fail(c, why, "pick counts along one axis, not %u", counted);
+  if (n == 0) return fail(c, why, "pick from %s, which has no elements", nv_shape_text(c, from));
+  *shape = to;
+  return true;
+}
+
 bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_attr attr, nv_dtype *dtype,
               nv_shape *shape, const char **why) {
   nv_ctx *c = g->c;
@@ -289,6 +320,7 @@ bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_at
   case NV_SH_PAD_EDGE: fits = pad_edge(c, shapes[0], attr, *shape, why); break;
   case NV_SH_IOTA: fits = iota(c, *dtype, *shape, why); break;
   case NV_SH_REDUCE: fits = reduce(c, row, shapes[0], attr, shape, why); break;
+  case NV_SH_PICK: fits = pick(g, operands, attr, shape, why); break;
   case NV_SH_NONE: return fail(c, why, "not supported yet: %s", row->name);
   }
   if (!fits) return false;

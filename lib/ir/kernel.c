@@ -24,7 +24,9 @@ static void put_instr(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t 
   case NV_I_LOAD:
     nv_printf(b, "load b%u[", i->operand);
     nv_put_dim(b, i->offset);
+    if (i->nargs) nv_printf(b, " + v%u * %" PRId64, i->arg[0], i->stride);
     nv_putc(b, ']');
+    if (i->nargs && i->checked) nv_printf(b, " where 0 <= v%u < %" PRId64, i->arg[0], i->count);
     break;
   default:
     nv_printf(b, "%s%s", i->kind == NV_I_REDUCE ? "reduce " : "", nv_ops[i->op].name);

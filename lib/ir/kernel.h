@@ -17,7 +17,7 @@ typedef enum nv_kernel_kind {
 typedef enum nv_instr_kind {
   NV_I_CONST,  /* bits */
   NV_I_INDEX,  /* offset, as a value of dtype int32 or int64 */
-  NV_I_LOAD,   /* operand, offset */
+  NV_I_LOAD,   /* operand, offset; with an argument, at offset + arg[0] * stride: pick */
   NV_I_OP,     /* op, arg, attr */
   NV_I_REDUCE, /* REDUCE kernels, once: arg[0] combined over all reduced elements by op (sum, max, mean); what stands
                   before it runs once a reduced element, what stands behind it once a point */
@@ -31,6 +31,8 @@ typedef struct nv_instr {
   uint32_t arg[3];  /* instructions */
   uint32_t operand; /* index into nv_kernel.operands */
   nv_dim offset;    /* elements from the operand's start; INDEX: the value */
+  int64_t stride, count; /* LOAD by index: elements a step; the value is 0 where the index isn't in 0 … count - 1 */
+  bool checked;          /* false: the index always is */
   uint64_t bits;
   nv_attr attr;
   nv_value value; /* of the graph; for comments */

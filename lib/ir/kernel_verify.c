@@ -69,6 +69,7 @@ static void check_offset(const verifier *v, const nv_kernel *k, const nv_instr *
   int64_t min, max;
   const nv_operand_rec *o = &k->operands[i->operand];
   nv_dim_bounds(v->c, i->offset, &min, &max);
+  if (i->kind == NV_I_LOAD && i->nargs) *(i->stride < 0 ? &min : &max) += (i->count - 1) * i->stride;
   bool exact = !k->guarded && has_exact_bounds(v->c, i->offset);
   if (o->extent && (max < 0 || min >= o->extent || (exact && (min < 0 || max >= o->extent))))
     broken(v, "an offset into operand %u lies outside of it", i->operand);
@@ -103,7 +104,9 @@ static void check_instr(const verifier *v, const nv_kernel *k, uint32_t n, uint3
     if (k->operands[i->operand].written != (i->kind == NV_I_STORE))
       broken(v, "v%u loads what is written, or the reverse", n);
     if (k->operands[i->operand].dtype != i->dtype) broken(v, "v%u has another dtype than its operand", n);
-    if (i->nargs != (i->kind == NV_I_STORE)) broken(v, "v%u has %u arguments", n, i->nargs);
+    if (i->nargs > 1 || (i->kind == NV_I_STORE && !i->nargs)) broken(v, "v%u has %u arguments", n, i->nargs);
+    if (i->kind == NV_I_LOAD && i->nargs && k->instrs[i->arg[0]].dtype != NV_I32 && k->instrs[i->arg[0]].dtype != NV_I64)
+      broken(v, "v%u has an index of %s", n, nv_dtype_name[k->instrs[i->arg[0]].dtype]);
     if (i->kind == NV_I_STORE && k->instrs[i->arg[0]].dtype != i->dtype)
       broken(v, "v%u stores another dtype", n);
     if (i->kind == NV_I_STORE && k->kind == NV_K_REDUCE && !behind)

@@ -22,7 +22,8 @@ typedef enum nv_op_class {
   NV_REDUCE, /* over axes */
   NV_COPY,   /* copy, depends: kept */
   NV_EXPAND, /* no node of its own: trace expands it (clip) */
-  NV_INDEX   /* iota: no operands, an element's value follows from its place */
+  NV_INDEX,  /* iota: no operands, an element's value follows from its place */
+  NV_PICK    /* elements of the first operand, chosen by the values of the second */
 } nv_op_class;
 
 typedef enum nv_dtype_rule {
@@ -37,7 +38,8 @@ typedef enum nv_dtype_rule {
   NV_DT_SUM,           /* bool and small ints to int32/uint32 (nuvec-ops(5), Reductions) */
   NV_DT_MEAN,          /* at least float */
   NV_DT_REAL,          /* the operand's; float32 for complex64 */
-  NV_DT_SHIFT          /* promoted, bool becoming uint8; result the same */
+  NV_DT_SHIFT,         /* promoted, bool becoming uint8; result the same */
+  NV_DT_PICK           /* result as the first operand, the second is int32 or int64 */
 } nv_dtype_rule;
 
 typedef enum nv_shape_rule {
@@ -51,6 +53,7 @@ typedef enum nv_shape_rule {
   NV_SH_PAD_EDGE,
   NV_SH_IOTA,
   NV_SH_REDUCE,
+  NV_SH_PICK,
   NV_SH_NONE
 } nv_shape_rule;
 

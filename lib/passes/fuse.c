@@ -74,7 +74,10 @@ static void add_view(nv_fuser *f, nv_node k) {
     f->next[v] = f->next[x];
     f->views[v] = f->views[x];
   }
-  if (f->fuse && f->views[v] <= NV_MAX_VIEWS) return;
+  bool even = true;
+  for (uint32_t axis = 0; f->picked[v] >> axis && even; axis++)
+    even = !(f->picked[v] >> axis & 1) || nv_is_even(f, v, axis);
+  if (f->fuse && even && f->views[v] <= NV_MAX_VIEWS) return;
   f->next[v] = x;
   add_item(f, NV_ITEM_VIEW, v, k);
   f->item_of[v] = f->nitems - 1;
@@ -130,6 +133,10 @@ static void add_node(nv_fuser *f, nv_node k) {
     nv_raise(f->c, NUVECC_SPEC, "not supported yet: %s in a kernel", info->name);
   if (info->cls == NV_REDUCE) {
     add_reduction(f, k);
+  } else if (info->cls == NV_PICK) {
+    add_item(f, NV_ITEM_PICK, v, k)->attr = n->attr;
+    add_edge(f, nv_operand(g, n, 1));
+    add_edge(f, nv_operand(g, n, 0));
   } else {
     nv_item *w = add_item(f, info->cls == NV_COPY ? NV_ITEM_MOVE : NV_ITEM_OP, v, k);
     w->op = n->op;
@@ -156,8 +163,19 @@ static void add_output(nv_fuser *f, uint32_t port) {
   add_edge(f, v);
 }
 
+/* Marks the axes along which elements are picked. */
+static void mark_picked(nv_fuser *f) {
+  for (nv_node k = 0; k < f->g->nnodes; k++) {
+    const nv_node_rec *n = &f->g->nodes[k];
+    if (nv_ops[n->op].cls != NV_PICK) continue;
+    for (uint32_t axis = 0; axis < nv_attr_count(f->c, n->attr); axis++)
+      if (nv_attr_list(f->c, n->attr)[axis] < 0) f->picked[nv_operand(f->g, n, 0)] |= (uint16_t)(1u << axis);
+  }
+}
+
 static void add_items(nv_fuser *f) {
   nv_graph *g = f->g;
+  mark_picked(f);
   for (nv_node k = 0; k < g->nnodes; k++) add_node(f, k);
   f->nnode_items = f->nitems;
   for (uint32_t k = 0; k < g->noutputs; k++) add_output(f, k);
@@ -184,6 +202,9 @@ static bool is_computed_in_place(const nv_fuser *f, nv_value v) {
 
 static bool is_pointwise(const nv_fuser *f, uint32_t item) { return f->items[item].kind != NV_ITEM_REDUCE; }
 
+/* Is it the edge to what an item picks from? No order relates the two. */
+static bool is_picked(const nv_item *w, uint32_t edge) { return w->kind == NV_ITEM_PICK && edge == w->edges + 1; }
+
 typedef struct reader { /* an item that reads a base which isn't computed with it */
   nv_value base;
   int64_t count; /* elements of its space */
@@ -198,7 +219,7 @@ static void make_spaces(nv_fuser *f) {
       const nv_edge *d = &f->edges[e];
       nv_value to = f->items[w].kind == NV_ITEM_VIEW ? f->items[w].value : d->operand;
       uint32_t order = f->order[d->operand];
-      if (d->item == NV_NONE || !is_pointwise(f, d->item) || order == NV_NONE) continue;
+      if (d->item == NV_NONE || !is_pointwise(f, d->item) || order == NV_NONE || is_picked(&f->items[w], e)) continue;
       if (to != d->operand) {
         if (nv_node_of(f->g, to)->op == NV_OP_broadcast_to || is_gapped(nv_node_of(f->g, to))) continue;
         if (nv_node_of(f->g, to)->op == NV_OP_transpose)
@@ -216,7 +237,7 @@ static void make_spaces(nv_fuser *f) {
     for (uint32_t e = f->items[w].edges; e < f->items[w].edges + f->items[w].nedges; e++) {
       const nv_edge *d = &f->edges[e];
       uint32_t order = f->items[w].kind == NV_ITEM_VIEW ? NV_NONE : f->order[d->operand], at = 0, k;
-      if (is_computed_in_place(f, d->base)) continue;
+      if (is_computed_in_place(f, d->base) || is_picked(&f->items[w], e)) continue;
       if (d->item != NV_NONE && is_pointwise(f, d->item) && order != NV_NONE) continue;
       uint64_t key[2] = {d->base, (uint64_t)count}, hash = nv_hash(key, sizeof key, 3);
       while ((k = nv_map_next(&map, hash, &at)) != NV_NONE)
@@ -284,7 +305,9 @@ static cost clone_cost(nv_fuser *f, uint32_t item, const nv_item *w) {
       } else if (f->operand_mark[d->base] != mark) {
         f->operand_mark[d->base] = mark;
         r.leaves++;
-        if (!nv_add64(r.bytes, bytes_of(f, d->base), &r.bytes)) r.bytes = INT64_MAX;
+        int64_t bytes = bytes_of(f, d->base);
+        if (is_picked(u, e) && bytes > bytes_of(f, u->value)) bytes = bytes_of(f, u->value);
+        if (!nv_add64(r.bytes, bytes, &r.bytes)) r.bytes = INT64_MAX;
       }
     }
   }
@@ -313,6 +336,7 @@ static void cut(nv_edge *d, nv_why why) {
 
 /* Does an earlier edge of w lead to the same operand? */
 static bool is_repeated(const nv_fuser *f, const nv_item *w, uint32_t edge) {
+  if (is_picked(w, edge)) return false;
   for (uint32_t e = w->edges; e < edge; e++)
     if (f->edges[e].operand == f->edges[edge].operand) return true;
   return false;
@@ -374,6 +398,7 @@ static void classify_edge(nv_fuser *f, uint32_t item, nv_edge *d, uint32_t *leav
   const nv_item *u = &f->items[d->item];
   uint32_t of = u->kind == NV_ITEM_REDUCE ? d->item : u->reduction;
   if (!f->fuse) cut(d, NV_WHY_OFF);
+  else if (is_picked(w, (uint32_t)(d - f->edges))) cut(d, NV_WHY_PICKED);
   else if (of != NV_NONE && of == w->reduction) d->kind = NV_EDGE_JOIN;
   else if (of != NV_NONE) cut(d, NV_WHY_REDUCED);
   else if (w->reduction == NV_NONE && w->kind != NV_ITEM_REDUCE && is_aligned(f, d->item, item, d))
@@ -645,6 +670,7 @@ static void init(nv_fuser *f) {
   f->order = NV_NEW_N(c, uint32_t, n);
   f->part = NV_NEW_N(c, bool, n);
   f->views = NV_NEW_N(c, uint8_t, n);
+  f->picked = NV_NEW_N(c, uint16_t, n);
   f->memo_mark = NV_NEW_N(c, uint32_t, n);
   f->memo_head = NV_NEW_N(c, uint32_t, n);
   f->operand_mark = NV_NEW_N(c, uint32_t, n);
@@ -660,6 +686,7 @@ static void init(nv_fuser *f) {
   f->why[NV_WHY_ORDER] = "its elements are needed in another order";
   f->why[NV_WHY_KEPT] = "a copy is never computed twice";
   f->why[NV_WHY_CYCLE] = "a kernel between the two needs it, and one kernel would wait for itself";
+  f->why[NV_WHY_PICKED] = "an index chooses its elements";
   f->why[NV_WHY_BUFFERS] = nv_format(c, "one kernel would need more than %u buffers", (unsigned)t->max_buffers);
   f->why[NV_WHY_STATEMENTS] =
       nv_format(c, "one kernel would have more than %u statements", (unsigned)t->max_statements);

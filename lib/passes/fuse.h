@@ -19,7 +19,7 @@ typedef enum nv_edge_kind {
 
 typedef enum nv_why { /* an edge was not fused */
   NV_WHY_NONE, NV_WHY_OFF, NV_WHY_REDUCED, NV_WHY_REDUCES, NV_WHY_REPEATS, NV_WHY_PART, NV_WHY_ORDER, NV_WHY_KEPT,
-  NV_WHY_CYCLE, NV_WHY_BUFFERS, NV_WHY_STATEMENTS, NV_WHY_LIVE, NV_NWHY
+  NV_WHY_CYCLE, NV_WHY_PICKED, NV_WHY_BUFFERS, NV_WHY_STATEMENTS, NV_WHY_LIVE, NV_NWHY
 } nv_why;
 
 typedef struct nv_edge {
@@ -33,6 +33,7 @@ typedef enum nv_item_kind {
   NV_ITEM_MOVE,  /* the edge's value: copy, output */
   NV_ITEM_VIEW,  /* the edge's value at another index: a view that is written */
   NV_ITEM_CONST, /* a reduction of nothing */
+  NV_ITEM_PICK,  /* the second edge's base, read where the first edge's value says */
   NV_ITEM_REDUCE
 } nv_item_kind;
 
@@ -93,6 +94,7 @@ typedef struct nv_fuser {
   nv_value *base, *next;    /* of a view: what it is a view of in the end, and in one step */
   uint32_t *order;          /* relative to base; NV_NONE: elements are repeated or left out */
   bool *part;               /* a slice stands on the way to base */
+  uint16_t *picked;         /* axes along which elements are picked from it */
   uint8_t *views;           /* on the way to base */
   /* orders */
   nv_step *steps; uint32_t nsteps, steps_cap;
@@ -129,6 +131,8 @@ void nv_split_group(nv_fuser *f, uint32_t *items, uint32_t n);
 void nv_lower_map(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);
 /* A REDUCE kernel: items[0] is the reduction, the others are its epilogue. */
 void nv_lower_reduce(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);
+/* Does a step along axis of a view move by as many elements of its base everywhere? */
+bool nv_is_even(nv_fuser *f, nv_value view, uint32_t axis);
 /* Instructions that become a statement: all but constants. */
 uint32_t nv_kernel_statements(const nv_kernel *k);
 void nv_kernel_drop(nv_ctx *c, nv_kernel *k);

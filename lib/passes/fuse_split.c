@@ -83,7 +83,7 @@ static void place(splitter *s, uint32_t item) {
     if (u->piece == s->number && !is_written(u)) s->now.open--;
   }
   w->piece = s->number;
-  s->now.statements += w->kind == NV_ITEM_OP;
+  s->now.statements += w->kind == NV_ITEM_OP || w->kind == NV_ITEM_PICK;
   if (is_written(w)) s->now.writes++, s->now.statements++;
   else if (w->pending) s->now.open++;
   if (w->pending) s->now.live++;

@@ -31,6 +31,7 @@ typedef struct store {
 
 typedef struct reach { /* an operand that is read */
   bool whole;    /* every element */
+  int64_t picked;/* chosen by indices */
   nv_dim *at;    /* else: at these offsets */
   uint32_t n, cap;
 } reach;
@@ -239,13 +240,11 @@ static nv_value written_value(const lowering *l, const nv_item *w) {
   return w->port != NV_NONE ? l->g->outputs[w->port].value : w->value;
 }
 
-static uint32_t load(lowering *l, const nv_edge *d, const nv_item *user, const element *e) {
+/* The binding of an edge's base. */
+static uint32_t read_operand(lowering *l, const nv_edge *d, const nv_item *user) {
   nv_fuser *f = l->f;
   nv_kernel *k = l->k;
   nv_value v = d->base;
-  nv_dim at = e->linear;
-  uint32_t i = recall(l, v, at);
-  if (i != NV_NONE) return i;
   if (f->operand_mark[v] != l->epoch) {
     int64_t count = nv_shape_count(l->c, nv_shape_at(l->g, v));
     f->operand_mark[v] = l->epoch;
@@ -258,16 +257,72 @@ static uint32_t load(lowering *l, const nv_edge *d, const nv_item *user, const e
     l->reaches[k->noperands - 1] = (reach){0};
     if (d->item != NV_NONE) add_cut(l, d, user);
   }
-  reach *r = &l->reaches[f->operand_index[v]];
+  return f->operand_index[v];
+}
+
+static uint32_t load(lowering *l, const nv_edge *d, const nv_item *user, const element *e) {
+  nv_value v = d->base;
+  nv_dim at = e->linear;
+  uint32_t i = recall(l, v, at);
+  if (i != NV_NONE) return i;
+  uint32_t operand = read_operand(l, d, user);
+  reach *r = &l->reaches[operand];
   if (!e->part) r->whole = true; /* other views reach every element of what they view */
   if (!r->whole) {
     NV_GROW(l->c, r->at, r->cap, (size_t)r->n + 1);
     r->at[r->n++] = at;
   }
-  i = add_instr(l, (nv_instr){.kind = NV_I_LOAD, .dtype = (uint8_t)nv_dtype_of(l->g, v), .operand = f->operand_index[v],
-                              .offset = at, .value = v});
+  i = add_instr(l, (nv_instr){.kind = NV_I_LOAD, .dtype = (uint8_t)nv_dtype_of(l->g, v), .operand = operand, .offset = at,
+                              .value = v});
   remember(l, v, at, i);
   return i;
+}
+
+/* Of an array of the shape of v, the element whose index along axis is the symbol and along others at[], as that of v's
+ * base. */
+static element before_views(lowering *l, nv_value v, element e, bool named) {
+  for (; l->f->base[v] != v; v = l->f->next[v]) {
+    if (named) add_graph_node(l, l->g->values[v].node);
+    e = before_view(l, v, e);
+  }
+  return e;
+}
+
+bool nv_is_even(nv_fuser *f, nv_value view, uint32_t axis) {
+  lowering l = {.f = f, .c = f->c, .g = f->g};
+  element e = {.shape = nv_shape_at(f->g, view), .split = true};
+  int64_t dims[NV_MAX_RANK], stride;
+  uint32_t n = get_dims(f->c, e.shape, dims);
+  for (uint32_t k = 0; k < n; k++) e.at[k] = new_symbol(f->c, "t", k, dims[k]);
+  e.linear = join(f->c, e.at, dims, n);
+  nv_dim rest, symbol = e.at[axis];
+  return nv_dim_linear(f->c, before_views(&l, view, e, false).linear, symbol, &stride, &rest);
+}
+
+/* Loads what w, whose element is e, picks from d by the instruction index. */
+static uint32_t pick(lowering *l, const nv_edge *d, const nv_item *w, element e, uint32_t index) {
+  nv_ctx *c = l->c;
+  const int64_t *places = nv_attr_list(c, w->attr);
+  int64_t dims[NV_MAX_RANK], least, most;
+  element x = {.shape = nv_shape_at(l->g, d->operand), .split = true};
+  nv_instr i = {.kind = NV_I_LOAD, .dtype = (uint8_t)nv_dtype_of(l->g, w->value), .nargs = 1, .arg = {index},
+                .value = w->value};
+  nv_dim symbol = NV_NONE;
+  uint32_t n = get_dims(c, x.shape, dims);
+  need_split(c, &e);
+  for (uint32_t k = 0; k < n; k++) {
+    if (places[k] < 0) symbol = new_symbol(c, "i", NV_NONE, i.count = dims[k]);
+    x.at[k] = places[k] < 0 ? symbol : e.at[places[k]];
+  }
+  x.linear = join(c, x.at, dims, n);
+  if (!nv_dim_linear(c, before_views(l, d->operand, x, true).linear, symbol, &i.stride, &i.offset))
+    nv_bug(c, "steps of an index are uneven");
+  nv_range(l->g, nv_operand(l->g, nv_node_of(l->g, w->value), 1), &least, &most);
+  i.checked = least < 0 || most >= i.count;
+  i.operand = read_operand(l, d, w);
+  reach *r = &l->reaches[i.operand];
+  if (!nv_add64(r->picked, nv_shape_count(c, nv_shape_at(l->g, w->value)), &r->picked)) r->picked = INT64_MAX;
+  return add_instr(l, i);
 }
 
 static void add_store(lowering *l, nv_value v, uint32_t port, uint32_t arg, nv_dim at) {
@@ -307,6 +362,7 @@ static uint32_t finish(lowering *l, const frame *t) {
     return add_instr(l, (nv_instr){.kind = NV_I_REDUCE, .dtype = (uint8_t)d, .op = w->op, .nargs = 1, .arg = {arg},
                                    .value = w->value});
   }
+  case NV_ITEM_PICK: return t->arg[1];
   default: return t->arg[0];
   }
 }
@@ -324,12 +380,10 @@ static uint32_t next_arg(lowering *l) {
   const nv_edge *d = &f->edges[w->edges + t->next];
   bool clone = l->nframes > 1;
   if (d->kind == NV_EDGE_CONST) return constant(l, d->base);
+  if (w->kind == NV_ITEM_PICK && t->next == 1) return pick(l, d, w, t->e, t->arg[0]);
   if (d->kind == NV_EDGE_JOIN && !clone && f->items[d->item].mark == l->epoch) return f->items[d->item].instr;
   element e = w->kind == NV_ITEM_VIEW ? before_view(l, w->value, t->e) : t->e;
-  for (nv_value v = d->operand; f->base[v] != v; v = f->next[v]) {
-    add_graph_node(l, l->g->values[v].node);
-    e = before_view(l, v, e);
-  }
+  e = before_views(l, d->operand, e, true);
   if (d->kind == NV_EDGE_INDEX) return add_index(l, d->base, e.linear);
   if (d->kind == NV_EDGE_INPUT || d->kind == NV_EDGE_CUT || (d->kind == NV_EDGE_JOIN && !clone))
     return load(l, d, w, &e);
@@ -545,8 +599,10 @@ static void count_elements(lowering *l) {
   for (uint32_t i = 0; i < k->noperands; i++) {
     reach *r = &l->reaches[i];
     nv_operand_rec *o = &k->operands[i];
-    if (!r->whole)
-      o->elements = nv_count_touched(l->c, nv_shape_at(l->g, o->value), r->at, r->n, l->symbol, l->extent, l->nsymbols);
+    if (!r->whole) {
+      int64_t n = nv_count_touched(l->c, nv_shape_at(l->g, o->value), r->at, r->n, l->symbol, l->extent, l->nsymbols);
+      if (nv_add64(n, r->picked, &n) && n < o->extent) o->elements = n;
+    }
     nv_drop(l->c, r->at);
   }
   nv_drop(l->c, l->reaches);

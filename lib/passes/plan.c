@@ -297,13 +297,14 @@ static bool is_empty(const planner *s, nv_value v) { return nv_shape_count(s->c,
 enum { MOST_BOXES = 32 };
 typedef struct need {
   bool all;
+  int64_t picked; /* elements that indices choose */
   nv_run *boxes; /* else: n of them, one behind the other */
   uint32_t n, cap;
 } need;
 
 static void need_all(planner *s, need *of) {
   nv_drop(s->c, of->boxes);
-  *of = (need){.all = true};
+  *of = (need){.all = true, .picked = of->picked};
 }
 
 static void need_box(planner *s, need *needs, nv_value v, const nv_run *box) {
@@ -370,6 +371,29 @@ static void box_before_reduction(planner *s, const nv_node_rec *n, const nv_run 
   }
 }
 
+/* Elements chosen by indices: as many as are chosen, as if they were all different. They are passed on through views. */
+static void need_picked(planner *s, need *needs, nv_value v, int64_t count) {
+  if (!nv_add64(needs[v].picked, count, &needs[v].picked)) needs[v].picked = INT64_MAX;
+  if (needs[v].picked > nv_shape_count(s->c, nv_shape_at(s->g, v)))
+    needs[v].picked = nv_shape_count(s->c, nv_shape_at(s->g, v));
+}
+
+/* What is needed of a pick's result is needed of its index, and is chosen from its operand. */
+static void pass_on_pick(planner *s, need *needs, const nv_node_rec *n) {
+  const need *of = &needs[n->result];
+  const nv_value index = nv_operand(s->g, n, 1);
+  const nv_shape shape = nv_shape_at(s->g, n->result);
+  const uint32_t rank = nv_shape_rank(s->c, shape);
+  int64_t count = of->all ? nv_shape_count(s->c, shape) : 0;
+  if (of->all) need_all(s, &needs[index]);
+  for (uint32_t b = 0; b < of->n; b++) {
+    const int64_t own = nv_box_count(of->boxes + b * rank, rank);
+    if (own > count) count = own;
+    need_box(s, needs, index, of->boxes + b * rank);
+  }
+  need_picked(s, needs, nv_operand(s->g, n, 0), count);
+}
+
 /* Passes what is needed of a node's result on to its operands. */
 static void pass_on(planner *s, need *needs, const nv_node_rec *n) {
   nv_graph *g = s->g;
@@ -377,6 +401,11 @@ static void pass_on(planner *s, need *needs, const nv_node_rec *n) {
   nv_shape shape = nv_shape_at(g, n->result);
   uint32_t rank = nv_shape_rank(s->c, shape);
   nv_run whole[NV_MAX_RANK], box[NV_MAX_RANK];
+  if (nv_ops[n->op].cls == NV_VIEW && of->picked) need_picked(s, needs, nv_operand(g, n, 0), of->picked);
+  if (nv_ops[n->op].cls == NV_PICK) {
+    pass_on_pick(s, needs, n);
+    return;
+  }
   if (!of->all && !of->n) return;
   if (of->all && n->op != NV_OP_slice) {
     for (uint32_t i = 0; i < n->noperands; i++)
@@ -420,6 +449,8 @@ static void find_lower_bound(planner *s) {
       nv_shape shape = nv_shape_at(g, n->result);
       int64_t least = of->all ? nv_shape_count(s->c, shape) : 0, most;
       if (of->n) nv_boxes_count(s->c, of->boxes, of->n, nv_shape_rank(s->c, shape), &least, &most);
+      if (!nv_add64(least, of->picked, &least) || least > nv_shape_count(s->c, shape))
+        least = nv_shape_count(s->c, shape);
       bytes = add_bytes(s, bytes, least, nv_dtype_of(g, n->result));
     }
     nv_drop(s->c, of->boxes);

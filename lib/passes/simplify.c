@@ -109,6 +109,14 @@ static bool rewrite(walk *w, form *f, nv_value *v) {
   uint64_t bits;
   switch (nv_ops[f->op].cls) {
   case NV_VIEW: return nv_simplify_view(w, f, v);
+  case NV_PICK: /* from a buffer: what no buffer holds is copied to one */
+    if (nv_repeated_const(g, x) == NV_NONE) return false;
+    {
+      nv_form copy = {.op = NV_OP_copy, .operands = {x}, .n = 1, .dtype = f->dtype, .shape = nv_shape_at(g, x),
+                      .origin = f->origin};
+      f->operands[0] = find_or_add(w, &copy);
+    }
+    return true;
   case NV_ELEM:
     if (f->op == NV_OP_stop_gradient || (nv_ops[f->op].dtype == NV_DT_ATTR && f->dtype == nv_dtype_of(g, x))) {
       *v = x;

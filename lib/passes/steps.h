@@ -1,4 +1,4 @@
-/* steps.h - what trace_steps.c, trace_create.c and trace_move.c share (private to tracing). */
+/* steps.h - what trace_steps.c, trace_create.c, trace_move.c and trace_index.c share (private to tracing). */
 #ifndef NV_STEPS_H
 #define NV_STEPS_H
 
@@ -38,6 +38,11 @@ nvt_val nvt_create(nvt *t, const nvt_opcall *call);
 /* ---- trace_move.c ---- */
 nvt_val nvt_join(nvt *t, const nvt_opcall *call);             /* concatenate, stack, meshgrid: of several arrays */
 nvt_val nvt_move(nvt *t, const nvt_opcall *call, nv_value x); /* the others */
+
+/* ---- trace_index.c ---- */
+/* take: flat, of x flattened. pos: of the indices. */
+nvt_val nvt_taken(nvt *t, const nvt_opcall *call, nv_value x, nvt_val indices, nv_pos pos, bool flat, uint32_t axis);
+nvt_val nvt_read_by_index(nvt *t, const nvt_opcall *call, nv_value x);
 
 /* The result of a call whose op is of class NV_EXPAND (those of trace_expand.c aside); its operands aren't poison. */
 nvt_val nvt_rearrange(nvt *t, const nvt_opcall *call);

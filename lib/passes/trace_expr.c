@@ -1,5 +1,5 @@
 /* trace_expr.c - tracing: expressions, in post-order on the value stack. */
-#include "trace.h"
+#include "steps.h"
 
 /* ---- names ---- */
 
@@ -275,13 +275,15 @@ static void add_slice(cut *k, uint32_t rank, uint32_t axis, const nvt_val *parts
 }
 
 /* An array of integers as an index. */
-static void refuse_take(nvt *t, nvt_val v, uint32_t n, nv_pos pos, nv_pos whole) {
+static nvt_val take(nvt *t, nv_ast a, nvt_val base, nvt_val v, uint32_t n, nv_pos pos) {
+  const nvt_opcall call = {.op = NV_OP_take, .pos = nvt_at(t, a)->pos, .root = nvt_top(t)->root == a};
   if (!nv_is(nv_dtype_of(t->g, v.u.v), NV_BITS_INT))
     nvt_error(t, pos, "an index array has an integer dtype, not %s", nvt_show(t, v));
   else if (n > 1)
     nvt_error(t, pos, "an index array stands alone; use take for one axis");
   else
-    nvt_refuse(t, whole, "take");
+    return nvt_taken(t, &call, base.u.v, v, pos, false, 0);
+  return nvt_poison();
 }
 
 static nvt_val index_array(nvt *t, nv_ast a, nvt_val base, const nvt_val *index, uint32_t n) {
@@ -320,8 +322,7 @@ static nvt_val index_array(nvt *t, nv_ast a, nvt_val base, const nvt_val *index,
       continue;
     }
     if (v.kind == NVT_ARRAY) {
-      refuse_take(t, v, n, pos, whole);
-      return nvt_poison();
+      return take(t, a, base, v, n, pos);
     }
     const int64_t size = nv_dim_value(t->c, nv_shape_dims(t->c, s)[axis]);
     if (v.kind == NVT_SLICE) {

@@ -8,17 +8,13 @@ static const char *const future_ops[] = {                                       
                                          "argmax",
                                          "argmin",
                                          "matmul",
-                                         "take",
-                                         "take_along_axis",
                                          "put_along_axis",
-                                         "gather",
                                          "scatter",
                                          "scatter_add",
                                          "scatter_max",
                                          "scatter_min",
                                          "scatter_prod",
                                          "slice_update",
-                                         "dynamic_slice",
                                          "dynamic_slice_update",
                                          "cumsum",
                                          "cumprod",
@@ -224,6 +220,7 @@ static bool operand_dtypes(nvt *t, const nvt_opcall *call, nv_dtype *want) {
   case NV_DT_PROMOTE:
   case NV_DT_COMPARE:
   case NV_DT_SELECT:
+  case NV_DT_PICK:
   case NV_DT_ATTR: break;
   }
   if (!nv_is(d, row->domain)) {
@@ -299,7 +296,7 @@ static bool check_operands(nvt *t, nvt_opcall *call, bool *poison) {
   for (uint32_t i = 0; i < call->n; i++) {
     const nvt_arg *a = &call->in[i];
     if (!a->given || a->v.kind == NVT_ARRAY || nvt_is_number(a->v)) continue;
-    if (call->op == NV_OP_concatenate || call->op == NV_OP_stack) continue; /* of lists */
+    if (call->op == NV_OP_concatenate || call->op == NV_OP_stack || (call->op == NV_OP_gather && i == 1)) continue;
     nvt_error(t, a->pos, "%s takes arrays, not %s", nv_ops[call->op].name, nvt_show(t, a->v));
     return false;
   }

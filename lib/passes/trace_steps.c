@@ -226,6 +226,10 @@ static expansion *of_array(nv_op op) {
   case NV_OP_diag:
   case NV_OP_diagonal:
   case NV_OP_trace: return nvt_move;
+  case NV_OP_take:
+  case NV_OP_take_along_axis:
+  case NV_OP_gather:
+  case NV_OP_dynamic_slice: return nvt_read_by_index;
   default: return NULL;
   }
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_moves.py - writes moves.json: what views, creation and movement give, computed by NumPy (MLX's formula where it
+"""make_moves.py - writes moves.json: what views, creation, movement and indexing give, computed by NumPy (MLX's formula where it
 says so). One case a line: statements in the text form, inputs and wanted outputs with dtype, shape and flat values. Floats
 are multiples of 1/8, so that their decimals are exact. Needs Python 3 with NumPy; run_moves.py needs neither."""
 import json
@@ -218,11 +218,137 @@ def movement():
     case('trace(x, dtype=int32)', np.trace(t.astype('int32')).astype('int32'), x=t)
 
 
+def inside(i, n):
+    """An index counted from the end where it is negative, and whether it is one of n elements."""
+    i = np.asarray(i).astype(object)
+    i = np.where(i < 0, i + n, i)
+    good = ((i >= 0) & (i < n)).astype(bool)
+    return np.where(good, i, 0).astype('int64'), good
+
+
+def taken(x, i, axis=None):
+    """numpy.take; 0 where the index is outside."""
+    x, axis = (x.reshape(-1), 0) if axis is None else (x, axis % x.ndim)
+    at, good = inside(i, x.shape[axis])
+    if not x.size:
+        return np.zeros(x.shape[:axis] + at.shape + x.shape[axis + 1:], x.dtype)
+    return np.where(good.reshape(good.shape + (1,) * (x.ndim - axis - 1)), np.take(x, at, axis), x.dtype.type(0))
+
+
+def taken_along(x, i, axis):
+    axis %= x.ndim
+    shape = np.broadcast_shapes(*((s[:axis] + (1,) + s[axis + 1:]) for s in (x.shape, i.shape)))
+    x = np.broadcast_to(x, shape[:axis] + (x.shape[axis],) + shape[axis + 1:])
+    i = np.broadcast_to(i, shape[:axis] + (i.shape[axis],) + shape[axis + 1:])
+    at, good = inside(i, x.shape[axis])
+    return np.where(good, np.take_along_axis(x, at, axis), x.dtype.type(0))
+
+
+def gathered(x, indices, axes, sizes=None):
+    """Element by element, as the manual says it."""
+    lead = np.broadcast_shapes(*(np.shape(i) for i in indices))
+    sizes = [1 if k in axes else d for k, d in enumerate(x.shape)] if sizes is None else sizes
+    out = np.zeros(lead + tuple(sizes), x.dtype)
+    indices = [np.broadcast_to(i, lead).astype(object) for i in indices]
+    for place in np.ndindex(*out.shape):
+        at = list(place[len(lead):])
+        for i, axis in zip(indices, axes):
+            first = i[place[:len(lead)]]
+            at[axis] += first + x.shape[axis] if first < 0 else first
+        if all(0 <= a < d for a, d in zip(at, x.shape)):
+            out[place] = x[tuple(at)]
+    return out
+
+
+def reads():
+    i32 = np.array([[3, 0, -1], [-5, 4, 99]], 'int32')
+    far = np.array([2**40, -2**40, -2, 1, -2**63, 2**63 - 1, 2**32 + 1, 2**31], 'int64')
+    x = array((4, 5, 3))
+    for d in ('bool', 'uint8', 'int64', 'float16', 'float32'):
+        v = array((4, 8), d)
+        case('take(x, i, 0)', taken(v, i32, 0), x=v, i=i32)
+        case('take(x, i, axis=1)', taken(v, i32, 1), x=v, i=i32)
+        case('x[i]', taken(v, i32, 0), x=v, i=i32)
+    for a in (0, 1, 2, -1, -2, None):
+        text = 'take(x, i%s)' % ('' if a is None else ', %d' % a)
+        case(text, taken(x, i32, a), x=x, i=i32)
+        case(text, taken(x, far, a), x=x, i=far)
+        case(text, taken(x, i32[:0], a), x=x, i=i32[:0])
+        case(text, taken(x, i32[0, 2], a), x=x, i=i32[0, 2])
+    for d, v in (('uint8', [3, 0, 200]), ('int8', [3, -4, -128]), ('uint16', [1, 65535]), ('int16', [-1, 32767]),
+                 ('uint32', [2, 2**32 - 1, 2**31]), ('uint64', [0, 2**64 - 1, 2**63, 2**32])):
+        i = np.array(v, d)
+        case('take(x, i, 1) + 1', taken(x, i, 1) + np.float32(1), x=x, i=i)
+        case('sum(take(x, i, 1), axis=1)', taken(x, i, 1).sum(1, dtype='float32'), x=x, i=i)
+    lut, img = array((256,)), array((5, 7), 'uint8') * 9
+    case('x[i]', lut[img], x=lut, i=img)
+    case('take(x, -2, 1)', x[:, -2], x=x)
+    case('take(x, 7, 1)', np.zeros((4, 3), 'float32'), x=x)
+    case('take(x, i + 1, 0) * 2', taken(x, i32 + 1, 0) * np.float32(2), x=x, i=i32)
+    case('take(x, i % 4)', x.reshape(-1)[i32 % 4], x=x, i=i32)
+    case('take(x, clip(i, 0, 3), 0)', np.take(x, np.clip(i32, 0, 3), 0), x=x, i=i32)
+    case('take(x, arange(3)[::-1], 1)', x[:, 2::-1], x=x)
+    case('take(arange(9) * 2, i)', taken(np.arange(9, dtype='int32') * 2, i32), i=i32)
+    case('take(full([6], 7), i)', taken(np.full(6, 7, 'int32'), i32), i=i32)
+    case('take(x[::-1, 1:4], i, 1)', taken(x[::-1, 1:4], i32, 1), x=x, i=i32)
+    case('take(x[:, ::-2], i, 1)', taken(x[:, ::-2], i32, 1), x=x, i=i32)
+    case('take(transpose(x), i, 0)', taken(x.T, i32, 0), x=x, i=i32)
+    case('take(pad(x, 1, "edge"), i, 0)', taken(np.pad(x, 1, 'edge'), i32, 0), x=x, i=i32)
+    case('take(reshape(transpose(x), [5, 12]), i, 1)', taken(x.T.reshape(5, 12), i32, 1), x=x, i=i32)
+    case('take(broadcast_to(x, [2, 4, 5, 3]), i, 0)', taken(np.broadcast_to(x, (2, 4, 5, 3)), i32, 0), x=x, i=i32)
+    j = np.array([4, 0, -1, 9], 'int32')
+    case('take(take(x, i, 0), j, 2)', taken(taken(x, i32[0], 0), j, 2), x=x, i=i32[0], j=j)
+    case('take(x, take(j, i), 0)', taken(x, taken(j, i32), 0), x=x, i=i32, j=j)
+    case('x[x]', taken(j, j, 0), x=j)
+    case('take(x * 1, x * 1)', taken(j, j), x=j)
+    wide = array((6, 64))
+    case('take(x, i, 0)', taken(wide, j, 0), x=wide, i=j)
+    case('take(x, i, 0) + y', taken(wide, j, 0) + wide[:4], x=wide, y=wide[:4], i=j)
+    case('sum(take(x, i, 0), axis=1)', taken(wide, j, 0).sum(1, dtype='float32'), x=wide, i=j)
+    case('sum(take(x, i, 0), axis=0)', taken(wide, j, 0).sum(0, dtype='float32'), x=wide, i=j)
+    case('sum(x, axis=1) + take(y, i)', wide[:4].sum(1, dtype='float32') + taken(j.astype('float32'), j), x=wide[:4],
+         y=j.astype('float32'), i=j)
+    case('take(x, i, 0) * expand_dims(astype(i, float32), 1)', taken(wide, j, 0) * j.astype('float32')[:, None], x=wide, i=j)
+    case('take(x, i, 0)', taken(array((6, 32), 'bool'), j, 0), x=array((6, 32), 'bool'), i=j)
+    case('take(x, i, 0)', np.zeros((2, 3, 4), 'float32'), x=np.zeros((0, 4), 'float32'), i=i32)
+    case('take(x, i, 1)', np.zeros((0, 2, 3), 'float32'), x=np.zeros((0, 4), 'float32'), i=i32)
+    case('take(x, i)', np.zeros((2, 3), 'float32'), x=np.zeros((0, 4), 'float32'), i=i32)
+
+    y = array((4, 5))
+    i = np.array([[1, -1], [4, 0], [9, -5], [-6, 2]], 'int32')
+    case('take_along_axis(x, i, 1)', taken_along(y, i, 1), x=y, i=i)
+    case('take_along_axis(x, i, axis=-1)', taken_along(y, i.astype('uint64') % 7, 1), x=y, i=i.astype('uint64') % 7)
+    case('take_along_axis(x, i, 0)', taken_along(y, i[:, :1], 0), x=y, i=i[:, :1])
+    case('take_along_axis(x, i, 1)', taken_along(y[:1], i, 1), x=y[:1], i=i)
+    case('take_along_axis(x, i, 1)', taken_along(y, i[:0, :1].reshape(1, 0), 1), x=y, i=i[:0, :1].reshape(1, 0))
+    case('take_along_axis(x, i)', taken_along(y.reshape(-1), i[:, 0], 0), x=y, i=i[:, 0])
+
+    a, b = np.array([0, 3, -1, 7], 'int32'), np.array([[2], [-5], [4]], 'int64')
+    for axes in ([0, 1], [1, 0], [0, 2], [2, 1]):
+        case('gather(x, [i, j], %s)' % axes, gathered(x, [a, b], axes), x=x, i=a, j=b)
+        sizes = [2, 3, 1]
+        case('gather(x, [i, j], %s, slice_sizes=%s)' % (axes, sizes), gathered(x, [a, b], axes, sizes), x=x, i=a, j=b)
+    case('gather(x, [i], [1])', gathered(x, [a], [1]), x=x, i=a)
+    case('gather(x, i, 1)', gathered(x, [a], [1]), x=x, i=a)
+    case('gather(x, [i], [1], [4, 2, 3])', gathered(x, [a], [1], [4, 2, 3]), x=x, i=a)
+    case('gather(x, [i], [0], [2, 2, 2])', gathered(x, [a], [0], [2, 2, 2]), x=x, i=a)
+    case('gather(x, [i, 1, j], [0, 1, 2])', gathered(x, [a, np.int32(1), b], [0, 1, 2]), x=x, i=a, j=b)
+    case('gather(x, [i, j], [0, 1])', gathered(x, [a[:0], b], [0, 1]), x=x, i=a[:0], j=b)
+    case('gather(x, [i % 4, j % 5], [0, 1])', gathered(x, [a % 4, b % 5], [0, 1]), x=x, i=a, j=b)
+    s = np.array([2, -1], 'int32')
+    case('dynamic_slice(x, i, [0, 1], [2, 3, 3])', gathered(x, list(s), [0, 1], [2, 3, 3]), x=x, i=s)
+    case('dynamic_slice(x, i, axes=[2, 0], slice_size=[2, 5, 1])', gathered(x, list(s), [2, 0], [2, 5, 1]), x=x, i=s)
+    case('dynamic_slice(x, i, [1], [4, 2, 3])', gathered(x, [np.int64(3)], [1], [4, 2, 3]), x=x, i=np.array([3], 'int64'))
+    case('dynamic_slice(x, i, 1, [1, 2, 2])', gathered(x, [np.uint8(4)], [1], [1, 2, 2]), x=x, i=np.array(4, 'uint8'))
+    case('dynamic_slice(x, i, [0], [0, 2, 2])', np.zeros((0, 2, 2), 'float32'), x=x, i=s[:1])
+
+
 def main():
     views()
     no_axes()
     creation()
     movement()
+    reads()
     with open(os.path.join(HERE, 'moves.json'), 'w', encoding='utf-8') as f:
         f.write('[\n' + ',\n'.join(json.dumps(c, separators=(',', ':')) for c in cases) + '\n]\n')
     print('%d cases' % len(cases))
