@@ -96,18 +96,22 @@ def split(node):
     return out
 
 
+def indices(arrays):
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
 def gather(node):
-    """x[1], that is constant indices of rank 0, is a slice."""
+    """x[1], that is constant indices of rank 0, is a slice; index arrays of several axes are a list."""
     (axes, sizes), shape = node.arguments, node.inputs[0].shape
     start = [0] * len(shape)
     for k, axis in enumerate(axes):
         at = node.scalar(k + 1)
         if at is None or node.inputs[k + 1].shape:
-            return None, {}
+            return 'gather', {'axes': list(axes), 'slice_sizes': list(sizes)}, [node.inputs[0], indices(node.inputs[1:])]
         start[axis] = at + shape[axis] if at < 0 else at
     stop = [a + n for a, n in zip(start, sizes)]
     if any(b > n for b, n in zip(stop, shape)):
-        return None, {}
+        return 'gather', {'axes': list(axes), 'slice_sizes': list(sizes)}, [node.inputs[0], indices(node.inputs[1:])]
     return 'slice', {'start': start, 'stop': stop, 'step': [1] * len(shape)}, node.inputs[:1]
 
 
@@ -135,10 +139,12 @@ TABLE = {
     'Broadcast': shaped('broadcast_to', shape=0),
     'Copy': shaped('copy'),
     'Depends': shaped('depends'),
+    'DynamicSlice': shaped('dynamic_slice', axes=0, slice_size=1),
     'ExpandDims': shaped('expand_dims', axis=0),
     'Flatten': shaped('reshape', shape=lambda n: n.outputs[0].shape),
     'Full': same_value,
     'Gather': gather,
+    'GatherAxis': shaped('take_along_axis', axis=0),
     'Reduce': reduction,
     'Reshape': shaped('reshape', shape=0),
     'Slice': shaped('slice', start=0, stop=1, step=2),
@@ -412,7 +418,10 @@ class Writer:
         return names
 
     def operand(self, value):
-        """A value as an operand: its name, or its constant; what is only spread out gets a node of its own."""
+        """A value as an operand: its name, or its constant; what is only spread out gets a node of its own. Lists have
+        one operand an element."""
+        if isinstance(value, list):
+            return [self.operand(v) for v in value]
         if value.written is not None:
             return value.written
         if value.spread is not None:

@@ -54,6 +54,18 @@ static void put_operands(nv_buf *b, const nv_plan *p, const nv_kernel *k, bool w
   }
 }
 
+/* Where an index is checked, and where it needn't be. */
+static void put_picks(nv_buf *b, const nv_plan *p, const nv_kernel *k) {
+  for (uint32_t i = 0; i < k->ninstrs; i++) {
+    const nv_instr *x = &k->instrs[i];
+    if (x->kind != NV_I_LOAD || !x->nargs) continue;
+    nv_puts(b, "    picks from ");
+    put_operand_name(b, p, k, x->operand);
+    nv_printf(b, x->checked ? " by an index that is checked against %lld\n"
+                            : " by an index that is always below %lld: no check\n", (long long)x->count);
+  }
+}
+
 static void put_kernel(nv_buf *b, const nv_program *program, const nv_kernel *k) {
   const nv_plan *p = program->plan;
   const nv_graph *g = p->graph;
@@ -72,6 +84,7 @@ static void put_kernel(nv_buf *b, const nv_program *program, const nv_kernel *k)
   }
   put_operands(b, p, k, false);
   put_operands(b, p, k, true);
+  put_picks(b, p, k);
   nv_printf(b, "    %lld bytes read, %lld written; at most %u values live; %s\n",
             (long long)nv_kernel_bytes(k, false), (long long)nv_kernel_bytes(k, true), (unsigned)k->live,
             nv_kernel_is_simd(g->c, k)             ? "a simdgroup a point"
@@ -158,6 +171,20 @@ static void put_json_kernel(nv_buf *b, const nv_program *p, const nv_kernel *k) 
     if (is_leaf(g, k->nodes[i])) continue;
     nv_puts(b, any ? ", " : "");
     put_json_node(b, g, k->nodes[i]);
+    any = true;
+  }
+  nv_puts(b, "],\n         \"picks\": [");
+  any = false;
+  for (uint32_t i = 0; i < k->ninstrs; i++) {
+    const nv_instr *x = &k->instrs[i];
+    if (x->kind != NV_I_LOAD || !x->nargs) continue;
+    nv_printf(b, "%s{\"from\": ", any ? ", " : "");
+    nv_buf name;
+    nv_buf_init(&name, b->c);
+    put_operand_name(&name, p->plan, k, x->operand);
+    nv_put_json(b, name.p, name.n);
+    nv_drop(b->c, name.p);
+    nv_printf(b, ", \"below\": %lld, \"checked\": %s}", (long long)x->count, x->checked ? "true" : "false");
     any = true;
   }
   nv_puts(b, "],\n         \"inputs\": ");

@@ -240,7 +240,8 @@ static bool block_sizes(nvt *t, const nvt_opcall *call, uint32_t k, const int64_
   nv_shape sizes;
   if (!nvt_sizes(t, call, k, &a, 0, false, &sizes)) return false;
   if (nv_shape_rank(t->c, sizes) != rank) {
-    nvt_error(t, a.pos, "%s: %u sizes, but rank %u", nv_ops[call->op].name, nv_shape_rank(t->c, sizes), rank);
+    nvt_error(t, a.pos, "%s: a block has %u sizes, not %u", nv_ops[call->op].name, rank,
+              nv_shape_rank(t->c, sizes));
     return false;
   }
   for (uint32_t i = 0; i < rank; i++) {
@@ -260,7 +261,7 @@ static bool list_indices(nvt *t, const nvt_opcall *call, const int64_t *axes, ui
   nv_shape shapes[NV_MAX_RANK], all;
   const char *why;
   if ((list ? a->v.u.seq->n : 1) != n || n == 0) {
-    nvt_error(t, a->pos, "gather: %u index arrays for %u axes", list ? a->v.u.seq->n : 1, n);
+    nvt_error(t, a->pos, "gather: index arrays for %u axes, not for %u", n, list ? a->v.u.seq->n : 1);
     return false;
   }
   for (uint32_t i = 0; i < n; i++) {

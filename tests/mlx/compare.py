@@ -25,6 +25,22 @@ def keyword(attrs):
     return out
 
 
+def gather(x, indices, at):
+    """By an index array for every axis: the block's start, and within it the element's own place."""
+    axes = [at['axes']] if isinstance(at['axes'], int) else at['axes']
+    sizes = at.get('slice_sizes') or [1 if k in axes else n for k, n in enumerate(x.shape)]
+    rank, every = x.ndim, []
+    for k, n in enumerate(sizes):
+        own = mx.arange(n).reshape([n if i == k else 1 for i in range(rank)])
+        start = indices[axes.index(k)] if k in axes else None
+        if start is not None:
+            start = mx.where(start < 0, start + x.shape[k], start)
+            own = mx.expand_dims(start, list(range(start.ndim, start.ndim + rank))) + own
+        every.append(own)
+    lead = max((i.ndim for i in indices), default=0) + rank
+    return x[tuple(mx.broadcast_arrays(*[e.reshape([1] * (lead - e.ndim) + list(e.shape)) for e in every]))]
+
+
 # Ops that aren't mx.NAME(*inputs, **attributes).
 CALLS = {
     'nan_equal': lambda ins, at: mx.logical_or(mx.equal(*ins), mx.logical_and(mx.not_equal(ins[0], ins[0]),
@@ -34,6 +50,8 @@ CALLS = {
     'slice': lambda ins, at: ins[0][tuple(slice(*t) for t in zip(*(at.get(k) or [None] * ins[0].ndim
                                                                     for k in ('start', 'stop', 'step'))))],
     'depends': lambda ins, at: mx.depends([ins[0]], list(ins[1:]))[0],
+    'gather': lambda ins, at: gather(ins[0], ins[1:], at),
+    'dynamic_slice': lambda ins, at: mx.slice(*ins, at['axes'], at['slice_size']),
 }
 
 

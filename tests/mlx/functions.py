@@ -85,6 +85,42 @@ def sliced(rng, x):
     return lambda x: x[index]
 
 
+def counted(rng, n, shape):
+    """Indices inside n, of either sign."""
+    return mx.array([rng.randrange(-n, n) for _ in range(ops.elements(shape))]).reshape(shape)
+
+
+def taken(rng, x):
+    axis, shape = rng.choice((None, *range(x.ndim))), rng.choice(((2,), (2, 3), ()))
+    i = counted(rng, x.size if axis is None else x.shape[axis], shape)
+    return lambda x: mx.take(x, i, axis)
+
+
+def taken_along(rng, x):
+    axis = rng.randrange(x.ndim)
+    i = counted(rng, x.shape[axis], [2 if k == axis else n for k, n in enumerate(x.shape)])
+    return lambda x: mx.take_along_axis(x, i, axis)
+
+
+def indexed(rng, x):
+    i = [counted(rng, n, (3,)) for n in x.shape]
+    which = rng.randrange(3)
+    return lambda x: x[i[0]] if which == 0 else x[i[0], ..., i[-1]] if which == 1 and x.ndim > 1 else x[tuple(i)]
+
+
+def by_value(rng, a, b):
+    """Indices that are computed."""
+    n, axis = a.shape[0], rng.choice((0, -1))
+    return lambda a, b: mx.take(a, b.astype(mx.int32) % n if axis == 0 else mx.abs(b.astype(mx.int8)) % a.shape[-1], axis)
+
+
+def cut_out(rng, x):
+    axis = rng.randrange(x.ndim)
+    size = [max(n // 2, 1) if k == axis else n for k, n in enumerate(x.shape)]
+    start = mx.array([rng.randint(0, x.shape[axis] - size[axis])])
+    return lambda x: mx.slice(x, start, (axis,), size)
+
+
 def gradient(rng, x):
     f = rng.choice((lambda v: mx.sum(mx.square(v)), lambda v: mx.sum(mx.sin(v) * v), lambda v: mx.sum(nn.gelu(v)),
                     lambda v: mx.sum(mx.abs(v))))
@@ -122,13 +158,15 @@ UNARY.update({
     'full_like': lambda rng, x: lambda x: mx.ones_like(x), 'argmax': one_axis('argmax'), 'argmin': one_axis('argmin'),
     'softmax 0': one_axis('softmax'), 'var 1': reduced('var', ddof=1)})
 UNARY.update({'slice': sliced, 'index': lambda rng, x: lambda x: x[-1],
-              'split': lambda rng, x: lambda x: mx.split(x, 2, -1)[1]})
+              'split': lambda rng, x: lambda x: mx.split(x, 2, -1)[1], 'take': taken,
+              'take_along_axis': taken_along, 'index arrays': indexed, 'slice from': cut_out})
 UNARY.update({n: reduced(n) for n in 'sum prod max min mean var std any all'.split()})
 BINARY = {n: plain(n) for n in (
     'add subtract multiply divide floor_divide remainder divmod power maximum minimum logaddexp arctan2 equal '
     'not_equal less less_equal greater greater_equal logical_and logical_or bitwise_and bitwise_or bitwise_xor '
     'left_shift right_shift array_equal outer').split()}
 BINARY['equal_nan'] = lambda rng, *s: lambda a, b: mx.array_equal(a, b, equal_nan=True)
+BINARY['take by'] = by_value
 BINARY['depends'] = lambda rng, *s: lambda a, b: mx.depends([a], [b])[0]
 BINARY['select'] = lambda rng, *s: lambda a, b: mx.where(a > b, a, b)
 TRAPS = ('floor_divide', 'remainder', 'divmod')  # MLX's process dies of an integer division by zero
@@ -195,8 +233,13 @@ def constant(c):
     return Bits(d, (), arrays.packed(d, [int(x) & ((1 << (8 * arrays.SIZE[d])) - 1)]))
 
 
+def flat(inputs):
+    """Operands without their lists."""
+    return [i for x in inputs for i in (x if isinstance(x, list) else [x])]
+
+
 def operands(node, values):
-    return [values[i] if isinstance(i, str) else constant(i) for i in node['inputs']]
+    return [values[i] if isinstance(i, str) else constant(i) for i in flat(node['inputs'])]
 
 
 def attributes(node):
@@ -222,10 +265,9 @@ def node_by_node(function, values, folder):
     for node in function['nodes']:
         ins = []
         for i in node['inputs']:
-            if isinstance(i, str):
-                inputs['i_' + i] = values[i]
-                i = 'i_' + i
-            ins.append(i)
+            inputs.update({'i_' + n: values[n] for n in flat([i]) if isinstance(n, str)})
+            own = ['i_' + n if isinstance(n, str) else n for n in flat([i])]
+            ins.append(own if isinstance(i, list) else own[0])
         nodes.append({**node, 'inputs': ins})
     outs = [n for node in nodes for n in names_of(node)]
     document = {'nuvec': 1, 'name': 'f', 'functions': {'f': {

@@ -32,6 +32,13 @@ VIEWS = {'reshape': (((2, 6), {'shape': [3, 4]}), ((2, 6), {'shape': [-1]}), ((1
          'zeros_like': (((2, 3), {}),), 'ones_like': (((2, 3), {}),),
          'squeeze': (((1, 3, 1), {}), ((1, 3, 1), {'axis': [0]}))}
 
+# Shape, shapes of the index arrays, attributes.
+INDEXED = {'take': (((4, 5), [(2, 3)], {'axis': 1}), ((4, 5), [(3,)], {'axis': 0}), 
+                    ((4, 5), [()], {'axis': -2}), ((7,), [(9,)], {})),
+           'take_along_axis': (((4, 5), [(4, 2)], {'axis': 1}), ((4, 5), [(1, 5)], {'axis': 0}), ((6,), [(4,)], {})),
+           'gather': (((4, 5), [(3,)], {'axes': 1}), ((4, 4, 5), [(3,)], {'axes': [0], 'slice_sizes': [1, 2, 5]})),
+           'dynamic_slice': (((4, 9), [(1,)], {'axes': [1], 'slice_size': [2, 3]}), ((4, 9), [()], {'axes': [0], 'slice_size': [1, 9]}))}
+
 
 def elements(shape):
     n = 1
@@ -98,9 +105,17 @@ def cases(o):
     if name in CREATED or not n:
         for at in CREATED.get(name, ()):
             yield Case(name, [], at)
-    elif o['class'] in ('elem', 'copy', 'expand') and name not in (*VIEWS, 'view'):
+    elif o['class'] in ('elem', 'copy', 'expand') and name not in (*VIEWS, *INDEXED, 'view'):
         for ins, at in element_wise(o, n):
             yield Case(name, ins, at, o['results'])
+    elif name in INDEXED:
+        for d in DTYPES:
+            for shape, others, at in INDEXED[name]:
+                least = min(shape) if 'axis' in at or 'axes' in at else elements(shape)
+                low = 0 if name == 'dynamic_slice' else -least
+                yield Case(name, [filled(d, shape, rng)] + [
+                    arrays.Bits('int32', s, arrays.packed('int32', [rng.randrange(low, least - 2 * (low == 0)) & 0xffffffff
+                                                                    for _ in range(elements(s))])) for s in others], at)
     elif name == 'view':
         for a in DTYPES:
             for b in DTYPES:
@@ -160,7 +175,7 @@ def is_exact(o, case=None):
     if case and 'complex64' in case.dtypes and o['name'] in ROUNDS_COMPLEX:
         return False
     picks = ('max', 'min', 'any', 'all', 'argmax', 'argmin')
-    moves = (*VIEWS, *CREATED, 'full_like', 'depends')
+    moves = (*VIEWS, *CREATED, *INDEXED, 'full_like', 'depends')
     return o['exact'] or o['class'] in ('view', 'copy') or o['name'] in picks or o['name'] in moves
 
 

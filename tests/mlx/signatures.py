@@ -12,7 +12,7 @@ import mlx.core as mx
 OTHERWISE = {
     'clip': "MLX: a, a_min, a_max; ops.md: x, min, max",
     'depends': "MLX: two lists of arrays",
-    'slice': "MLX: x[start:stop:step]",
+    'slice': "MLX: x[start:stop:step]; its mx.slice is dynamic_slice here",
     'copy': "MLX: mx.array(a), or copy.copy",
     'zeros_like': "MLX has a dtype too",
     'ones_like': "MLX has a dtype too",

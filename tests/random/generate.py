@@ -249,7 +249,7 @@ class Graph:
     def function(self):
         """The spec's function: outputs are what nothing uses, and some of the others."""
         used = ' '.join(s.split('=', 1)[1] for s in self.nodes)
-        used = set(used.replace('(', ' ').replace(')', ' ').replace('[', ' ').replace(',', ' ').split())
+        used = set(used.replace('(', ' ').replace(')', ' ').replace('[', ' ').replace(']', ' ').replace(',', ' ').split())
         names = [n for s in self.nodes for n in s.split(' =', 1)[0].split(', ')]
         outputs = [n for n in names if n not in used or self.rng.random() < 0.08]
         if self.rng.random() < 0.05:

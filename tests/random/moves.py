@@ -1,11 +1,13 @@
-"""moves.py - for generate.py: calls of the ops that are expanded while tracing (views, creation, movement). They don't look
-at dtypes, so a few stand for all."""
+"""moves.py - for generate.py: calls of the ops that are expanded while tracing (views, creation, movement, indexing). They
+don't look at dtypes, so a few stand for all."""
 DTYPES = ('bool', 'uint8', 'int64', 'float16', 'float32')
 VIEWS = ('flatten', 'unflatten', 'moveaxis', 'swapaxes', 'flip')
 CREATION = ('full', 'zeros', 'ones', 'full_like', 'zeros_like', 'ones_like', 'arange', 'linspace', 'eye', 'identity', 'tri',
             'tril', 'triu')
 MOVEMENT = ('concatenate', 'stack', 'split', 'pad', 'repeat', 'tile', 'roll', 'meshgrid', 'diag', 'diagonal')
-EXPANSIONS = VIEWS + CREATION + MOVEMENT
+INDEXING = ('take', 'take_along_axis', 'gather', 'dynamic_slice')
+EXPANSIONS = VIEWS + CREATION + MOVEMENT + INDEXING
+INTS = ('uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int16', 'int32', 'int64')
 
 
 def view(r, op, name, shape):
@@ -122,10 +124,69 @@ def move(g, op, dtype, name, shape):
     return ('diag(%s, %d)' % (name, k) if op == 'diag' else 'diagonal(%s, %d, %d, %d)' % (name, k, a, b)), out
 
 
+def indices(g, fits=lambda shape: True):
+    """An array of integers: a value that is one, else a new input, often brought near the sizes that occur."""
+    r = g.rng
+    good = [v for v in g.values if v[1] in INTS and fits(v[2])]
+    if good and r.random() < 0.7:
+        name, dtype, shape = r.choice(good)
+    elif len(g.inputs) < 8:
+        shape = r.choice([s for s in ((), (3,), (2, 3), (1, 5), (4,), (0,)) if fits(s)] or [None])
+        if shape is None:
+            return None
+        name, dtype, shape = g.input(r.choice(INTS), shape)
+    else:
+        return None
+    if r.random() < 0.5:
+        return '%s %% %d' % (name, r.choice((2, 3, 5, 9))), shape
+    return name, shape
+
+
+def index(g, op, name, shape):
+    r, rank = g.rng, len(shape)
+    if not rank:
+        return None
+    a = r.randrange(rank)
+    if op == 'take':
+        i = indices(g)
+        if not i:
+            return None
+        if r.random() < 0.2:
+            return 'take(%s, %s)' % (name, i[0]), i[1]
+        if a == 0 and r.random() < 0.5:
+            return '(%s)[%s]' % (name, i[0]), i[1] + shape[1:]
+        return 'take(%s, %s, %d)' % (name, i[0], a - rank), shape[:a] + i[1] + shape[a + 1:]
+    if op == 'take_along_axis':
+        def fits(s):
+            return len(s) == rank and all(k == a or d == e or d == 1 or e == 1 for k, (d, e) in enumerate(zip(s, shape)))
+        i = indices(g, fits)
+        if not i:
+            return None
+        out = tuple(d if k == a else e if d == 1 else d for k, (d, e) in enumerate(zip(i[1], shape)))
+        return 'take_along_axis(%s, %s, %d)' % (name, i[0], a), out
+    sizes = [r.randint(0 if r.random() < 0.1 else min(d, 1), d) for d in shape]
+    if op == 'dynamic_slice':
+        axes = r.sample(range(rank), r.choice((1, 1, rank)))
+        i = indices(g, lambda s: s == (len(axes),) or (s == () and len(axes) == 1))
+        return i and ('dynamic_slice(%s, %s, %s, %s)' % (name, i[0], axes, sizes), tuple(sizes))
+    axes = r.sample(range(rank), r.randint(1, min(rank, 2)))
+    at, lead = [], ()
+    for _ in axes:
+        i = indices(g, lambda s: g.fits(s, lead) is not None)
+        if not i:
+            return None
+        at.append(i[0])
+        lead = g.fits(i[1], lead)
+    if r.random() < 0.5:
+        sizes = [1 if k in axes else d for k, d in enumerate(shape)]
+        return 'gather(%s, [%s], %s)' % (name, ', '.join(at), axes), lead + tuple(sizes)
+    return 'gather(%s, [%s], %s, %s)' % (name, ', '.join(at), axes, sizes), lead + tuple(sizes)
+
+
 def expand(g, op, dtype, v):
     """Appends a call of op, which takes (or gives) dtype; v is a value of it. False when it can't."""
     made = view(g.rng, op, v[0], v[2]) if op in VIEWS else create(g, op, dtype, v[0], v[2]) if op in CREATION else \
-        move(g, op, dtype, v[0], v[2]) if op in MOVEMENT else None
+        move(g, op, dtype, v[0], v[2]) if op in MOVEMENT else index(g, op, v[0], v[2]) if op in INDEXING else None
     if not made:
         return False
     n = 1
