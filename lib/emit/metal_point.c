@@ -51,7 +51,8 @@ static const char *place_text(nv_gen *e, uint32_t i) {
   const bool wide = e->k->operands[p->operand].extent >= NV_NARROW;
   const int64_t unit = e->width == 4 && e->vector[p->operand] ? 4 : 1, by = p->stride / unit;
   const char *index = nv_format(e->c, "%s(%s)", wide ? "ulong" : "uint", e->text[p->arg[0]]);
-  if (by != 1 && by != -1) index = nv_format(e->c, "%s * %lld%s", index, (long long)(by < 0 ? -by : by), wide ? "ul" : "u");
+  if (by != 1 && by != -1)
+    index = nv_format(e->c, "%s * %lld%s", index, (long long)(by < 0 ? -by : by), wide ? "ul" : "u");
   int64_t rest;
   if (by > 0 && nv_dim_is_const(e->c, e->offset[i], &rest) && rest == 0) return index;
   if (by < 0) return nv_format(e->c, "%s - %s", nv_index_term(&e->index, e->offset[i]), index);

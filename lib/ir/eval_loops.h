@@ -43,8 +43,8 @@ void nv_eval_strided(const void *in, void *out, uint32_t rank, const int64_t *di
  * behind it as often as dims has room for. */
 void nv_eval_padded(nv_ctx *c, const void *in, void *out, uint32_t rank, const int64_t *from, const int64_t *before,
                     const int64_t *dims, size_t size);
-/* out, of shape dims, from in by strides in elements and, for every element of out, index (int64 where wide, else int32)
- * times stride; 0 where the index isn't from 0 below n. */
+/* out, of shape dims, from in by strides in elements and, for every element of out, index (int64 where wide, else
+ * int32) times stride; 0 where the index isn't from 0 below n. */
 void nv_eval_pick(const void *in, const void *index, bool wide, void *out, uint32_t rank, const int64_t *dims,
                   const int64_t *strides, int64_t n, int64_t stride, size_t size);
 /* A reduction of rows: in is [rows, n] of dtype d, out [rows] of dtype result. spare has room for n

@@ -105,8 +105,10 @@ static void check_instr(const verifier *v, const nv_kernel *k, uint32_t n, uint3
       broken(v, "v%u loads what is written, or the reverse", n);
     if (k->operands[i->operand].dtype != i->dtype) broken(v, "v%u has another dtype than its operand", n);
     if (i->nargs > 1 || (i->kind == NV_I_STORE && !i->nargs)) broken(v, "v%u has %u arguments", n, i->nargs);
-    if (i->kind == NV_I_LOAD && i->nargs && k->instrs[i->arg[0]].dtype != NV_I32 && k->instrs[i->arg[0]].dtype != NV_I64)
-      broken(v, "v%u has an index of %s", n, nv_dtype_name[k->instrs[i->arg[0]].dtype]);
+    if (i->kind == NV_I_LOAD && i->nargs) {
+      const nv_dtype index = (nv_dtype)k->instrs[i->arg[0]].dtype;
+      if (index != NV_I32 && index != NV_I64) broken(v, "v%u has an index of %s", n, nv_dtype_name[index]);
+    }
     if (i->kind == NV_I_STORE && k->instrs[i->arg[0]].dtype != i->dtype)
       broken(v, "v%u stores another dtype", n);
     if (i->kind == NV_I_STORE && k->kind == NV_K_REDUCE && !behind)

@@ -272,14 +272,13 @@ static uint32_t load(lowering *l, const nv_edge *d, const nv_item *user, const e
     NV_GROW(l->c, r->at, r->cap, (size_t)r->n + 1);
     r->at[r->n++] = at;
   }
-  i = add_instr(l, (nv_instr){.kind = NV_I_LOAD, .dtype = (uint8_t)nv_dtype_of(l->g, v), .operand = operand, .offset = at,
-                              .value = v});
+  i = add_instr(l, (nv_instr){.kind = NV_I_LOAD, .dtype = (uint8_t)nv_dtype_of(l->g, v), .operand = operand,
+                              .offset = at, .value = v});
   remember(l, v, at, i);
   return i;
 }
 
-/* Of an array of the shape of v, the element whose index along axis is the symbol and along others at[], as that of v's
- * base. */
+/* The element e of v as that of v's base. named: the views on the way are part of the kernel. */
 static element before_views(lowering *l, nv_value v, element e, bool named) {
   for (; l->f->base[v] != v; v = l->f->next[v]) {
     if (named) add_graph_node(l, l->g->values[v].node);

@@ -371,7 +371,7 @@ static void box_before_reduction(planner *s, const nv_node_rec *n, const nv_run 
   }
 }
 
-/* Elements chosen by indices: as many as are chosen, as if they were all different. They are passed on through views. */
+/* Elements chosen by indices: as many as are chosen, as if all were different. They are passed on through views. */
 static void need_picked(planner *s, need *needs, nv_value v, int64_t count) {
   if (!nv_add64(needs[v].picked, count, &needs[v].picked)) needs[v].picked = INT64_MAX;
   if (needs[v].picked > nv_shape_count(s->c, nv_shape_at(s->g, v)))

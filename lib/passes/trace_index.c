@@ -1,6 +1,7 @@
-/* trace_index.c - tracing: reading by index arrays (take, take_along_axis, gather, dynamic_slice). An index array of any
- * integer dtype becomes int32 or int64 with negative indices counted from the end, by element-wise ops that fuse with
- * what makes it; then pick reads, and checks. Where the index's range is known, what it can't be isn't looked for. */
+/* trace_index.c - tracing: reading by index arrays (take, take_along_axis, gather, dynamic_slice). An index array of
+ * any integer dtype becomes int32 or int64 with negative indices counted from the end, by element-wise ops that fuse
+ * with what makes it; then pick reads, and checks. Where the index's range is known, what it can't be isn't looked for.
+ */
 #include "steps.h"
 
 /* ---- indices ---- */
@@ -14,8 +15,8 @@ static nv_value index_operand(nvt *t, const nvt_opcall *call, nvt_val v, nv_pos 
   return NV_NONE;
 }
 
-/* The index for an axis of n elements, part of an array of whole elements: int32, or int64 where that is needed. What is
- * outside stays outside. */
+/* The index for an axis of n elements, part of an array of whole elements: int32, or int64 where that is needed. What
+ * is outside stays outside. */
 static nv_value normal_index(nvt *t, const nvt_opcall *call, nv_value i, int64_t n, int64_t whole) {
   const nv_dtype d = nv_dtype_of(t->g, i);
   int64_t least, most;
@@ -202,8 +203,8 @@ static nv_value one_index(nvt *t, const nvt_opcall *call, const blocks *b, const
   return index;
 }
 
-/* The blocks of x, in an array of shape lead + size. Indexed axes that are neighbours become one axis by a reshape; where
- * others lie between them all axes do. */
+/* The blocks of x, in an array of shape lead + size. Indexed axes that are neighbours become one axis by a reshape;
+ * where others lie between them all axes do. */
 static nv_value read_blocks(nvt *t, const nvt_opcall *call, bool last, nv_value x, const blocks *b) {
   int64_t dims[NV_MAX_RANK], flat[NV_MAX_RANK], first[NV_MAX_RANK] = {0}, out[2 * NV_MAX_RANK], places[NV_MAX_RANK];
   const uint32_t rank = nvt_sizes_of(t, x, dims), m = b->nlead;

@@ -279,6 +279,25 @@ static void inference(void **state) {
   assert_string_equal(infer("iota", NULL, 0, &i32, 1, nv_shape_make(c, &row, 1)),
                       "iota has one axis, of a known size, not [B]");
 
+  const nv_value short_index = in(NV_I64, shape(1, 3, 0, 0));
+  ATTR(-1, 1);
+  INFER("pick", "float32[2, 3]", f, i);
+  INFER("pick", "pick takes an index of int32 or int64, not uint8", f, u8);
+  INFER("pick", "pick from [0, 3], which has no elements", none, i);
+  INFER("pick", "not supported yet: a pick along an open size", open, i);
+  INFER("pick", "pick of rank 1 needs as many numbers", f4, i);
+  ATTR(-1);
+  INFER("pick", "float32[2, 3]", f4, i);
+  INFER("pick", "float32[3]", f3, short_index);
+  ATTR(-1, -1);
+  INFER("pick", "pick counts along one axis, not 2", f, i);
+  ATTR(0, 1);
+  INFER("pick", "pick counts along one axis, not 0", f, i);
+  ATTR(-1, 0);
+  INFER("pick", "axis 1 of [2, 3] isn't axis 0 of [2, 3]", f, i);
+  ATTR(-1, -2);
+  INFER("pick", "axis 1 of [2, 3] isn't axis -2 of [2, 3]", f, i);
+
   ATTR(0, 0, 1);
   INFER("sum", "float32[]", f);
   INFER("sum", "int32[]", b);
