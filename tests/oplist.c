@@ -18,10 +18,10 @@ static void put(const char *key, const char *text) {
 }
 
 int main(void) {
-  static const char *const classes[] = {"leaf", "elem", "view", "reduce", "copy", "expand", "index"};
+  static const char *const classes[] = {"leaf", "elem", "view", "reduce", "copy", "scan", "expand", "index"};
   static const char *const rules[] = {"same",    "float",  "promote", "promote_float", "compare",
-                                      "logical", "select", "attr",    "sum",           "mean",
-                                      "real", "shift"};
+                                      "logical", "select", "attr",    "sum",           "cumsum",
+                                      "mean",    "real",   "shift"};
   static const char *const kinds[] = {"end",  "axis", "axes",   "perm",  "shape",
                                       "bool", "int",  "number", "dtype", "slice",  "value"};
   puts("[");

@@ -20,6 +20,8 @@ ST = {'bool': 'BOOL', 'uint8': 'U8', 'uint16': 'U16', 'uint32': 'U32', 'uint64':
       'int32': 'I32', 'int64': 'I64', 'float16': 'F16', 'bfloat16': 'BF16', 'float32': 'F32', 'complex64': 'C64'}
 FLOAT = {'float16': (5, 10), 'bfloat16': (8, 7), 'float32': (8, 23)}
 REDUCTIONS = ('sum', 'prod', 'max', 'min', 'mean', 'var', 'std', 'any', 'all', 'argmax', 'argmin')
+SCANS = ('cumsum', 'cumprod', 'cummax', 'cummin', 'logcumsumexp')
+ROWS = REDUCTIONS + SCANS  # a case is a row
 
 
 # ---- patterns and tokens (tests/vectors/README.md) ----
@@ -137,6 +139,7 @@ def attributes(op, attrs):
     for key in ('dtype', 'decimals', 'ddof'):
         if key in attrs:
             words.append('%s=%s' % (key, attrs[key]))
+    words += ['%s=%s' % (k, str(attrs[k]).lower()) for k in ('reverse', 'inclusive') if k in attrs]
     return words
 
 
@@ -144,7 +147,7 @@ def statement(op, case, names):
     attrs = case.get('attrs', {})
     if op == 'clip':
         args = [names[0]] + ['%s=%s' % (b, n) for b, n in zip(attrs['bounds'], names[1:])]
-    elif op in REDUCTIONS:
+    elif op in ROWS:
         args = [names[0], 'axis=1']
     else:
         args = list(names)
@@ -161,14 +164,14 @@ class Job:
         self.op, self.first, self.name, self.cases = op, case, name, [case]
 
     def columns(self):
-        if self.op in REDUCTIONS:
+        if self.op in ROWS:
             return [[t for c in self.cases for t in generated(c)]]
         return [[t for c in self.cases for t in c['in'][k]] for k in range(len(self.first['dtypes']))]
 
     def spec(self):
         f, names = self.first, ['x%d' % k for k in range(len(self.first['dtypes']))]
-        n = len(self.cases) if self.op in REDUCTIONS else sum(len(c['in'][0]) for c in self.cases)
-        shape = [n, f['length']] if self.op in REDUCTIONS else [n]
+        n = len(self.cases) if self.op in ROWS else sum(len(c['in'][0]) for c in self.cases)
+        shape = [n, f['length']] if self.op in ROWS else [n]
         outs = ['y%d' % k for k in range(len(f['out']))]
         return {'inputs': {k: '%s[%s]' % (d, ', '.join(map(str, shape))) for k, d in zip(names, f['dtypes'])},
                 'nodes': [statement(self.op, f, names)],
@@ -204,7 +207,7 @@ class Job:
                     got = part[at * size:(at + 1) * size]
                     total += 1
                     if not matches(got, token, dtype, ulp, c.get('measure'), flush):
-                        inputs = ' '.join(c['in'][j][i] for j in range(len(c['in']))) if self.op not in REDUCTIONS else \
+                        inputs = ' '.join(c['in'][j][i] for j in range(len(c['in']))) if self.op not in ROWS else \
                             '%s of %d' % (c.get('name', ''), c['length'])
                         bad.append('%s %s %s: %s gives %s, wanted %s (%s ulp)' % (
                             self.op, ','.join(self.first['dtypes']), 'flush' if flush else 'keep', inputs,

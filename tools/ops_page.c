@@ -97,7 +97,7 @@ static void put_ops(nv_op_class cls) {
   puts(".Bl -tag -width Ds");
   for (int k = 0; k < NV_NOPS; k++) {
     const nv_op_info *o = &nv_ops[k];
-    if (!o->name || !o->params || o->cls != cls) continue;
+    if (!o->name || !o->params || o->cls != cls || o->flags & NV_INNER) continue;
     fputs(".It ", stdout);
     put_call(o);
     putchar('\n');
@@ -168,7 +168,7 @@ int main(int argc, char **argv) {
     const char *mark;
     nv_op_class cls;
   } lists[] = {{"element-wise", NV_ELEM}, {"expanded", NV_EXPAND}, {"views", NV_VIEW},
-               {"reductions", NV_REDUCE}, {"copies", NV_COPY},     {"composites", NV_LEAF}};
+               {"reductions", NV_REDUCE}, {"scans", NV_SCAN}, {"copies", NV_COPY},     {"composites", NV_LEAF}};
   const size_t nlists = sizeof lists / sizeof *lists;
   char line[1024];
   bool copying = true;

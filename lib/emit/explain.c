@@ -87,7 +87,8 @@ static void put_kernel(nv_buf *b, const nv_program *program, const nv_kernel *k)
   put_picks(b, p, k);
   nv_printf(b, "    %lld bytes read, %lld written; at most %u values live; %s\n",
             (long long)nv_kernel_bytes(k, false), (long long)nv_kernel_bytes(k, true), (unsigned)k->live,
-            nv_kernel_is_simd(g->c, k)             ? "a simdgroup a point"
+            k->kind == NV_K_SCAN                   ? nv_scan_words(k)
+            : nv_kernel_is_simd(g->c, k)           ? "a simdgroup a point"
             : k->kind == NV_K_REDUCE               ? "a thread a point"
             : nv_kernel_width(g->c, k, &tail) == 4 ? "four elements a thread"
                                                    : "one element a thread");
@@ -165,7 +166,7 @@ static void put_json_kernel(nv_buf *b, const nv_program *p, const nv_kernel *k) 
   bool tail, any = false;
   nv_puts(b, "        {\"name\": ");
   nv_put_json_text(b, k->name);
-  nv_printf(b, ", \"kind\": \"%s\", \"width\": %u,\n         \"nodes\": [", k->kind == NV_K_REDUCE ? "reduce" : "map",
+  nv_printf(b, ", \"kind\": \"%s\", \"width\": %u,\n         \"nodes\": [", k->kind == NV_K_REDUCE ? "reduce" : k->kind == NV_K_SCAN ? "scan" : "map",
             (unsigned)nv_kernel_width(g->c, k, &tail));
   for (uint32_t i = 0; i < k->nnodes; i++) {
     if (is_leaf(g, k->nodes[i])) continue;

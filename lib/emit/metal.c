@@ -83,6 +83,9 @@ static void put_notes(nv_buf *b, nv_ctx *c, const nv_kernel *k) {
   if (k->kind == NV_K_REDUCE)
     nv_printf(b, "// One %s a point, %lld elements each, joined in the order that the language fixes.\n",
               nv_kernel_is_simd(c, k) ? "simdgroup" : "thread", (long long)nv_dim_value(c, k->reduce_extent));
+  else if (k->kind == NV_K_SCAN)
+    nv_printf(b, "// %s, %lld elements a line, joined in the order that the language fixes.\n", nv_scan_words(k),
+              (long long)nv_dim_value(c, k->reduce_extent));
   else if (width == 4)
     nv_puts(b, "// One thread for four neighbouring elements.\n");
 }

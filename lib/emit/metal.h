@@ -66,8 +66,8 @@ typedef struct nv_index_entry {
 typedef struct nv_index {
   nv_ctx *c;
   nv_names *names;
-  nv_dim symbols[4]; /* iteration symbols and their variables */
-  const char *variables[4];
+  nv_dim symbols[5]; /* iteration symbols and their variables */
+  const char *variables[5];
   uint32_t nsymbols;
   nv_index_entry *entries;
   uint32_t nentries, entries_cap;
@@ -105,8 +105,13 @@ bool nv_operand_is_vector(nv_ctx *c, const nv_kernel *k, uint32_t operand);
 bool nv_kernel_is_column(nv_ctx *c, const nv_kernel *k);
 /* Do threads of a simdgroup exchange values? */
 static inline bool nv_kernel_is_simd(nv_ctx *c, const nv_kernel *k) {
+  if (k->kind == NV_K_SCAN) return !k->scan.columns;
   return k->kind == NV_K_REDUCE && !nv_kernel_is_column(c, k);
 }
+
+/* ---- metal_scan.c ---- */
+/* How the threads of a SCAN kernel share the work, in words. */
+const char *nv_scan_words(const nv_kernel *k);
 
 /* ---- helpers.c ---- */
 /* Helper functions that text calls, with all that they need, each once, in order of definition. */

@@ -85,9 +85,17 @@ const char *nv_gen_astype(nv_gen *e, nv_dtype from, nv_dtype to, const char *tex
 /* The reduction's value, from all elements joined. */
 void nv_gen_finish(nv_gen *e, const char *joined);
 
-/* ---- metal_map.c, metal_reduce.c, metal_column.c: what stands between a kernel's braces ---- */
+/* ---- metal_scan.c ---- */
+uint32_t nv_scan_width(nv_ctx *c, const nv_kernel *k);
+bool nv_scan_is_vector(nv_ctx *c, const nv_kernel *k, uint32_t operand);
+void nv_scan_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]);
+/* The symbols of blocks, and their variables. */
+void nv_gen_scan_symbols(nv_gen *e);
+
+/* ---- metal_map.c, metal_reduce.c, metal_column.c, metal_scan.c: what stands between a kernel's braces ---- */
 void nv_gen_map(nv_gen *e);
 void nv_gen_reduce(nv_gen *e);
 void nv_gen_column(nv_gen *e);
+void nv_gen_scan(nv_gen *e);
 
 #endif

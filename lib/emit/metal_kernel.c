@@ -7,7 +7,7 @@
 /* ---- what a thread computes ---- */
 
 static nv_dim nv_inner_symbol(const nv_kernel *k) {
-  return k->kind == NV_K_REDUCE ? k->reduce_symbol : k->rank ? k->symbol[k->rank - 1] : NV_NONE;
+  return k->kind != NV_K_MAP ? k->reduce_symbol : k->rank ? k->symbol[k->rank - 1] : NV_NONE;
 }
 
 /* How an operand moves along the innermost dim: -1 neither by one nor not at all, or not by whole vectors. */
@@ -30,7 +30,7 @@ int nv_stride(nv_ctx *c, nv_dim offset, nv_dim symbol) {
 /* Instructions that run once an element of the innermost dim: all of a MAP, a REDUCE's before its reduction. */
 static uint32_t inner_count(const nv_kernel *k) {
   uint32_t n = 0;
-  while (n < k->ninstrs && k->instrs[n].kind != NV_I_REDUCE) n++;
+  while (n < k->ninstrs && k->instrs[n].kind != NV_I_REDUCE && k->instrs[n].kind != NV_I_SCAN) n++;
   return n;
 }
 
@@ -64,6 +64,7 @@ uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail) {
   *tail = false;
   const nv_dim symbol = nv_inner_symbol(k);
   const bool reduce = k->kind == NV_K_REDUCE;
+  if (k->kind == NV_K_SCAN) return nv_scan_width(c, k);
   if (symbol == NV_NONE || k->noperands > MANY) return 1;
   if (!nv_dim_is_const(c, reduce ? k->reduce_extent : k->extent[k->rank - 1], &extent) || extent < LEAST) return 1;
   if (extent % 4 && (reduce || k->rank != 1 || k->guarded || extent >= NV_NARROW)) return 1;
@@ -96,6 +97,7 @@ uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail) {
 bool nv_operand_is_vector(nv_ctx *c, const nv_kernel *k, uint32_t operand) {
   bool tail;
   if (nv_kernel_width(c, k, &tail) != 4) return false;
+  if (k->kind == NV_K_SCAN) return nv_scan_is_vector(c, k, operand);
   for (uint32_t i = 0, n = inner_count(k); i < n; i++)
     if (nv_moves(&k->instrs[i]) && k->instrs[i].operand == operand)
       return nv_stride(c, k->instrs[i].offset, nv_inner_symbol(k)) == 1;
@@ -111,6 +113,10 @@ void nv_kernel_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]) {
   bool tail;
   int64_t extent;
   grid[0] = grid[1] = grid[2] = nv_dim_const(c, 1);
+  if (k->kind == NV_K_SCAN) {
+    nv_scan_grid(c, k, grid);
+    return;
+  }
   if (k->kind == NV_K_REDUCE) {
     extent = nv_dim_value(c, k->extent[0]);
     grid[0] = nv_dim_const(c, extent);
@@ -214,7 +220,7 @@ static void prepare(nv_gen *e) {
   static const char *const names[4][3] = {{NULL}, {"i"}, {"row", "col"}, {"slab", "row", "col"}};
   nv_ctx *c = e->c;
   const nv_kernel *k = e->k;
-  const bool reduce = k->kind == NV_K_REDUCE, simd = nv_kernel_is_simd(c, k);
+  const bool reduce = k->kind != NV_K_MAP, scan = k->kind == NV_K_SCAN, simd = nv_kernel_is_simd(c, k);
   const uint32_t n = k->ninstrs;
   e->inner = inner_count(k);
   e->width = nv_kernel_width(c, k, &e->tail);
@@ -240,24 +246,26 @@ static void prepare(nv_gen *e) {
   for (uint32_t d = 0; d < (reduce ? 1 : k->rank); d++) {
     const bool last = !reduce && d + 1 == k->rank;
     nv_index_symbol(&e->index, last ? counter : k->symbol[d],
-                    nv_names_take(&e->names, simd ? "row" : reduce ? "point" : names[k->rank][d]));
+                    nv_names_take(&e->names, scan ? "line" : simd ? "row" : reduce ? "point" : names[k->rank][d]));
   }
   if (reduce) nv_index_symbol(&e->index, counter, nv_names_take(&e->names, "e"));
+  if (scan) nv_gen_scan_symbols(e);
 
   for (uint32_t i = 0; i < n; i++) {
     const nv_instr *p = &k->instrs[i];
     if (p->kind == NV_I_CONST) e->text[i] = nv_gen_literal(e, (nv_dtype)p->dtype, p->bits);
     if (p->kind == NV_I_INDEX) {
       e->offset[i] = p->offset;
-      nv_index_want(&e->index, p->offset, p->dtype == NV_I32);
+      if (!scan || i < e->inner) nv_index_want(&e->index, p->offset, p->dtype == NV_I32);
     }
     if (!nv_moves(p)) continue;
     e->offset[i] = p->offset;
-    if (e->width == 4 && i < e->inner && nv_stride(c, p->offset, inner) == 1) {
+    if (e->width == 4 && (i < e->inner || scan) && nv_stride(c, p->offset, inner) == 1) {
       e->vector[p->operand] = true;
       if (!e->tail) e->offset[i] = in_vectors(c, p->offset, inner, counter);
     }
-    nv_index_want(&e->index, e->offset[i], k->operands[p->operand].extent < NV_NARROW);
+    if (!scan || i < e->inner)
+      nv_index_want(&e->index, e->offset[i], k->operands[p->operand].extent < NV_NARROW);
   }
   if (!reduce && k->guarded) {
     const bool vectors = e->width == 4;
@@ -266,7 +274,7 @@ static void prepare(nv_gen *e) {
     nv_index_want(&e->index, e->guard, false);
   }
   for (uint32_t o = 0; o < k->noperands; o++) e->buffer[o] = buffer_name(e, o);
-  for (uint32_t i = 0; e->width == 4 && i < e->inner; i++)
+  for (uint32_t i = 0; e->width == 4 && !scan && i < e->inner; i++)
     if (k->instrs[i].kind == NV_I_LOAD)
       e->text[i] = nv_gen_load_name(e, k->instrs[i].operand);
     else if (k->instrs[i].kind == NV_I_INDEX)
@@ -277,12 +285,12 @@ void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const 
   nv_ctx *c = m->c;
   nv_gen e = {.b = b, .c = c, .g = p->graph, .k = k, .name = k->name ? k->name : "K"};
   for (uint32_t i = 0; i < k->ninstrs; i++)
-    e.noperations += k->instrs[i].kind == NV_I_OP || k->instrs[i].kind == NV_I_REDUCE;
+    e.noperations += k->instrs[i].kind == NV_I_OP || k->instrs[i].kind == NV_I_REDUCE || k->instrs[i].kind == NV_I_SCAN;
   e.stem = stem_of(c, e.name);
   nv_names_init(&e.names, c);
   nv_index_init(&e.index, c, &e.names);
   prepare(&e);
-  if (e.width == 4) nv_gen_point(&e);
+  if (e.width == 4 && k->kind != NV_K_SCAN) nv_gen_point(&e);
 
   const char **items = NV_NEW_N(c, const char *, k->noperands + 2);
   uint32_t n = 0;
@@ -293,11 +301,13 @@ void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const 
     items[n++] =
         nv_format(c, "device %s%s* %s [[buffer(%u)]]", r->written ? "" : "const ", type, e.buffer[o], (unsigned)o);
   }
-  if (k->kind == NV_K_REDUCE || k->rank) items[n++] = "uint3 pos [[thread_position_in_grid]]";
+  if (k->kind != NV_K_MAP || k->rank) items[n++] = "uint3 pos [[thread_position_in_grid]]";
   if (nv_kernel_is_simd(c, k)) items[n++] = "uint lane [[thread_index_in_simdgroup]]";
   nv_printf(b, "kernel void %s", e.name);
   nv_put_list(b, 4, items, n, ") {");
-  if (nv_kernel_is_simd(c, k))
+  if (k->kind == NV_K_SCAN)
+    nv_gen_scan(&e);
+  else if (nv_kernel_is_simd(c, k))
     nv_gen_reduce(&e);
   else if (k->kind == NV_K_REDUCE)
     nv_gen_column(&e);

@@ -33,13 +33,15 @@ static const char *ops_of(nv_ctx *c, const nv_graph *g, const nv_kernel *k, uint
   bool converts = false;
   for (uint32_t i = 0; i < k->ninstrs && b.n <= LONGEST; i++) {
     const nv_instr *p = &k->instrs[i];
-    if (p->kind != NV_I_OP && p->kind != NV_I_REDUCE && !nv_picks(p)) continue;
+    if (p->kind != NV_I_OP && p->kind != NV_I_REDUCE && p->kind != NV_I_SCAN && !nv_picks(p)) continue;
     if (p->kind == NV_I_OP && p->op == NV_OP_astype) {
       converts = true;
       continue;
     }
     nv_printf(&b, "%s%s", b.n ? "_" : "",
               short_name(nv_ops[nv_picks(p) ? NV_OP_pick : p->kind == NV_I_REDUCE ? k->reduce_op : (nv_op)p->op].name));
+    if (p->kind == NV_I_SCAN && k->scan.part != NV_SCAN_WHOLE)
+      nv_puts(&b, k->scan.part == NV_SCAN_TOTALS ? "_totals" : "_blocks");
     if (b.n <= KEPT) kept = b.n;
   }
   if (!b.n && converts) nv_puts(&b, "astype");

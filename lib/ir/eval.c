@@ -177,6 +177,35 @@ static void reduce(run *r, nv_op op, nv_value v, nv_value a, const int64_t *axes
   nv_drop(c, gathered);
 }
 
+/* The scanned axis inside, in the scan's direction: gathered, scanned row by row, and put back. */
+static void scan(run *r, nv_op op, nv_value v, nv_value a, const int64_t *attr) {
+  int64_t from[NV_MAX_RANK], dense[NV_MAX_RANK], dims[NV_MAX_RANK], strides[NV_MAX_RANK], back[NV_MAX_RANK];
+  const uint32_t rank = sizes_of(r, a, from), axis = (uint32_t)attr[0];
+  const nv_dtype d = nv_dtype_of(r->g, v);
+  const size_t size = nv_dtype_size[d], n = (size_t)from[axis], bytes = bytes_of(r, v);
+  const bool reverse = attr[1] != 0;
+  char *out = fresh(r, v);
+  int64_t lines = 1;
+  if (!bytes) return;
+  row_major(rank, from, dense);
+  for (uint32_t k = rank, at = rank - 1; k-- > 0;) {
+    if (k == axis) continue;
+    dims[--at] = from[k];
+    strides[at] = dense[k];
+    back[k] = lines * (int64_t)n;
+    lines *= from[k];
+  }
+  dims[rank - 1] = from[axis];
+  strides[rank - 1] = reverse ? -dense[axis] : dense[axis];
+  back[axis] = reverse ? -1 : 1;
+  char *rows = room(r->g->c, bytes);
+  const char *x = data_of(r, a);
+  nv_eval_strided(reverse ? x + (int64_t)(n - 1) * dense[axis] * (int64_t)size : x, rows, rank, dims, strides, size);
+  nv_eval_scan(r->g->c, op, d, rows, rows, (size_t)lines, n, attr[2] != 0, r->flush);
+  nv_eval_strided(reverse ? rows + (n - 1) * size : rows, out, rank, from, back, size);
+  nv_drop(r->g->c, rows);
+}
+
 static void run_node(run *r, const nv_node_rec *node) {
   const nv_graph *g = r->g;
   const nv_op op = (nv_op)node->op;
@@ -216,6 +245,7 @@ static void run_node(run *r, const nv_node_rec *node) {
       break;
     }
     reduce(r, op, v, nv_operand(g, node, 0), attr + 1, nattr - 1); break;
+  case NV_SCAN: scan(r, op, v, nv_operand(g, node, 0), attr); break;
   case NV_ELEM:
   case NV_COPY: {
     nv_dtype dtypes[NV_MAX_OPERANDS];

@@ -33,6 +33,13 @@ float nv_reduce_flush(nv_op op, float *x, size_t n);
 nv_c64 nv_reduce_c64_keep(nv_op op, nv_c64 *x, size_t n);
 nv_c64 nv_reduce_c64_flush(nv_op op, nv_c64 *x, size_t n);
 
+/* A scan of n elements in the manual's order, x overwritten; exclusive: the first becomes identity. spare has room for
+ * n / 64 + 64 elements. */
+void nv_scan_keep(nv_op op, float *x, size_t n, bool exclusive, float identity, float *spare);
+void nv_scan_flush(nv_op op, float *x, size_t n, bool exclusive, float identity, float *spare);
+void nv_scan_c64_keep(nv_op op, nv_c64 *x, size_t n, bool exclusive, nv_c64 identity, nv_c64 *spare);
+void nv_scan_c64_flush(nv_op op, nv_c64 *x, size_t n, bool exclusive, nv_c64 identity, nv_c64 *spare);
+
 /* An element-wise op (or copy) on arrays: operands in[k] of dtypes[k], n elements each, to out. */
 void nv_eval_elem(nv_op op, const nv_dtype *dtypes, nv_dtype result, const void *const *in, void *out,
                   size_t n, bool flush);
@@ -51,5 +58,8 @@ void nv_eval_pick(const void *in, const void *index, bool wide, void *out, uint3
  * float32 or, where d is complex64, complex64 elements. */
 void nv_eval_rows(nv_op op, nv_dtype d, nv_dtype result, const void *in, void *out, size_t rows, size_t n,
                   void *spare, bool flush);
+/* A scan of rows: in and out are [rows, n] of dtype d. */
+void nv_eval_scan(nv_ctx *c, nv_op op, nv_dtype d, const void *in, void *out, size_t rows, size_t n, bool exclusive,
+                  bool flush);
 
 #endif

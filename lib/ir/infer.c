@@ -60,6 +60,7 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
   case NV_DT_FLOAT:
   case NV_DT_PROMOTE_FLOAT:
   case NV_DT_MEAN:
+  case NV_DT_CUMSUM:
   case NV_DT_PICK: break;
   case NV_DT_COMPARE:
   case NV_DT_LOGICAL: d = NV_BOOL; break;
@@ -174,6 +175,16 @@ static bool reduce(nv_ctx *c, const nv_op_info *row, nv_shape from, nv_attr attr
   }
   *shape = nv_shape_make(c, result, out);
   return true;
+}
+
+/* Attributes: axis, reverse, exclusive. */
+static bool scan(nv_ctx *c, const nv_op_info *row, nv_shape from, nv_attr attr, nv_shape *shape, const char **why) {
+  const int64_t *list = nv_attr_list(c, attr);
+  uint32_t set;
+  if (nv_attr_count(c, attr) != 3 || list[1] < 0 || list[1] > 1 || list[2] < 0 || list[2] > 1)
+    return fail(c, why, "%s needs an axis, reverse and exclusive", row->name);
+  *shape = from;
+  return axes(c, list, 1, nv_shape_rank(c, from), true, &set, why);
 }
 
 static bool transpose(nv_ctx *c, nv_shape from, nv_attr attr, nv_shape *shape, const char **why) {
@@ -321,6 +332,7 @@ bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_at
   case NV_SH_IOTA: fits = iota(c, *dtype, *shape, why); break;
   case NV_SH_REDUCE: fits = reduce(c, row, shapes[0], attr, shape, why); break;
   case NV_SH_PICK: fits = pick(g, operands, attr, shape, why); break;
+  case NV_SH_SCAN: fits = scan(c, row, shapes[0], attr, shape, why); break;
   case NV_SH_NONE: return fail(c, why, "not supported yet: %s", row->name);
   }
   if (!fits) return false;

@@ -29,7 +29,7 @@ static void put_instr(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t 
     if (i->nargs && i->checked) nv_printf(b, " where 0 <= v%u < %" PRId64, i->arg[0], i->count);
     break;
   default:
-    nv_printf(b, "%s%s", i->kind == NV_I_REDUCE ? "reduce " : "", nv_ops[i->op].name);
+    nv_printf(b, "%s%s", i->kind == NV_I_REDUCE ? "reduce " : i->kind == NV_I_SCAN ? "scan " : "", nv_ops[i->op].name);
     for (uint32_t a = 0; a < i->nargs; a++) nv_printf(b, "%sv%u", a ? ", " : " ", i->arg[a]);
     for (uint32_t a = 0; a < nv_attr_count(b->c, i->attr); a++)
       nv_printf(b, "%s%" PRId64, a ? ", " : " {", nv_attr_list(b->c, i->attr)[a]);
@@ -60,7 +60,7 @@ static void put_operand(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_
 
 static void put_kernel(nv_buf *b, const nv_plan *p, uint32_t n) {
   const nv_kernel *k = &p->kernels[n];
-  nv_printf(b, "kernel %u %s ", n, k->kind == NV_K_MAP ? "map" : "reduce");
+  nv_printf(b, "kernel %u %s ", n, k->kind == NV_K_MAP ? "map" : k->kind == NV_K_SCAN ? "scan" : "reduce");
   nv_putc(b, '[');
   for (uint32_t d = 0; d < k->rank; d++) {
     if (d) nv_puts(b, ", ");
@@ -69,11 +69,16 @@ static void put_kernel(nv_buf *b, const nv_plan *p, uint32_t n) {
     nv_put_dim(b, k->extent[d]);
   }
   nv_putc(b, ']');
-  if (k->kind == NV_K_REDUCE) {
+  if (k->kind != NV_K_MAP) {
     nv_puts(b, " over ");
     nv_put_dim(b, k->reduce_symbol);
     nv_puts(b, " < ");
     nv_put_dim(b, k->reduce_extent);
+  }
+  if (k->kind == NV_K_SCAN) {
+    static const char *const parts[] = {"", " totals", " blocks"};
+    nv_printf(b, " %s%s%s%s", k->scan.columns ? "columns" : "rows", parts[k->scan.part],
+              k->scan.reverse ? " reverse" : "", k->scan.exclusive ? " exclusive" : "");
   }
   if (k->guarded) {
     nv_puts(b, " where ");
@@ -152,7 +157,7 @@ void nv_plan_dot(nv_buf *b, const nv_plan *p) {
   }
   for (uint32_t n = 0; n < p->nkernels; n++) {
     const nv_kernel *k = &p->kernels[n];
-    nv_printf(b, "  k%u [%slabel=\"%s", n, k->kind == NV_K_REDUCE ? "fillcolor=lightsalmon, " : "",
+    nv_printf(b, "  k%u [%slabel=\"%s", n, k->kind != NV_K_MAP ? "fillcolor=lightsalmon, " : "",
               k->name ? k->name : "kernel");
     if (!k->name) nv_printf(b, " %u", n);
     for (uint32_t i = 0; i < k->nnodes && i < 12; i++)

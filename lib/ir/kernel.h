@@ -10,8 +10,9 @@
 
 typedef enum nv_kernel_kind {
   NV_K_MAP,   /* one thread a point; rank 0 to 3, outermost first: the last dim is the grid's x */
-  NV_K_REDUCE /* one simdgroup a point of the outer dims (rank 1), which walks the reduced elements in the fixed order
+  NV_K_REDUCE,/* one simdgroup a point of the outer dims (rank 1), which walks the reduced elements in the fixed order
                */
+  NV_K_SCAN   /* one simdgroup or thread a line (rank 1), which walks along the axis; nv_scan says how */
 } nv_kernel_kind;
 
 typedef enum nv_instr_kind {
@@ -21,6 +22,9 @@ typedef enum nv_instr_kind {
   NV_I_OP,     /* op, arg, attr */
   NV_I_REDUCE, /* REDUCE kernels, once: arg[0] combined over all reduced elements by op (sum, max, mean); what stands
                   before it runs once a reduced element, what stands behind it once a point */
+  NV_I_SCAN,   /* SCAN kernels, once: arg[0] joined along the axis by op; what stands before and behind it runs once an
+                  element. Of blocks arg[1] is what stands before the block; of totals what stands behind it runs once a
+                  block. Behind it stands nothing that an instruction before it gave */
   NV_I_STORE   /* operand, offset, arg[0] */
 } nv_instr_kind;
 
@@ -47,14 +51,29 @@ typedef struct nv_operand_rec { /* one buffer binding */
   int64_t extent;   /* elements of the whole array: decides 32- or 64-bit offsets */
 } nv_operand_rec;
 
+enum { NV_SCAN_BLOCK = 128 }; /* elements of a block of the scan's order (nuvec-ops(5)) */
+typedef enum nv_scan_part {
+  NV_SCAN_WHOLE,  /* lines */
+  NV_SCAN_TOTALS, /* what the blocks of lines come to, all but the last */
+  NV_SCAN_BLOCKS  /* the blocks of lines, given what stands before each */
+} nv_scan_part;
+typedef struct nv_scan {
+  nv_scan_part part;
+  bool reverse, exclusive;
+  bool columns;      /* a thread a line, not a simdgroup */
+  int64_t blocks;    /* of a line that have an own simdgroup or thread; WHOLE: 0 */
+  nv_dim block, before; /* symbols: number of the block in the scan's direction, and of the one before it */
+} nv_scan;
+
 typedef struct nv_kernel {
   nv_kernel_kind kind;
   uint32_t rank;               /* MAP: 0..3; REDUCE: 1 (points) */
   nv_dim extent[3], symbol[3]; /* each extent at most 2^30; a longer space is cut into two dims */
   bool guarded;                /* MAP: the grid is larger than the space: points with guard >= limit return */
   nv_dim guard, limit;
-  nv_dim reduce_extent, reduce_symbol; /* REDUCE: elements a point, and their number e in row-major order */
-  nv_op reduce_op;
+  nv_dim reduce_extent, reduce_symbol; /* REDUCE: elements a point, and their number e in row-major order; SCAN: the axis */
+  nv_op reduce_op;                     /* SCAN: cumsum, … */
+  nv_scan scan;
   nv_instr *instrs;
   uint32_t ninstrs, instrs_cap;
   nv_operand_rec *operands;

@@ -26,7 +26,7 @@ static NV_NORETURN void broken(const verifier *v, const char *format, ...) {
 
 static void check_space(const verifier *v, const nv_kernel *k) {
   int64_t extent;
-  if (k->rank > 3 || (k->kind == NV_K_REDUCE && k->rank != 1)) broken(v, "rank %u", k->rank);
+  if (k->rank > 3 || (k->kind != NV_K_MAP && k->rank != 1)) broken(v, "rank %u", k->rank);
   for (uint32_t d = 0; d < k->rank; d++)
     if (nv_dim_is_const(v->c, k->extent[d], &extent) && (extent < 0 || extent > 1 << 30))
       broken(v, "extent %lld", (long long)extent);
@@ -111,7 +111,7 @@ static void check_instr(const verifier *v, const nv_kernel *k, uint32_t n, uint3
     }
     if (i->kind == NV_I_STORE && k->instrs[i->arg[0]].dtype != i->dtype)
       broken(v, "v%u stores another dtype", n);
-    if (i->kind == NV_I_STORE && k->kind == NV_K_REDUCE && !behind)
+    if (i->kind == NV_I_STORE && k->kind != NV_K_MAP && !behind)
       broken(v, "v%u stores inside the reduction", n);
     check_offset(v, k, i, behind);
     break;
@@ -129,6 +129,14 @@ static void check_instr(const verifier *v, const nv_kernel *k, uint32_t n, uint3
     if (dtype != i->dtype) broken(v, "v%u is %s, not %s", n, nv_dtype_name[i->dtype], nv_dtype_name[dtype]);
     break;
   }
+  case NV_I_SCAN: {
+    const nv_dtype wide = i->dtype == NV_F16 || i->dtype == NV_BF16 ? NV_F32 : (nv_dtype)i->dtype;
+    if (nv_ops[i->op].cls != NV_SCAN) broken(v, "v%u can't be %s", n, nv_ops[i->op].name);
+    if (i->nargs != 1u + (k->scan.part == NV_SCAN_BLOCKS)) broken(v, "v%u has %u arguments", n, i->nargs);
+    if (k->instrs[i->arg[0]].dtype != i->dtype || (i->nargs > 1 && k->instrs[i->arg[1]].dtype != wide))
+      broken(v, "v%u scans another dtype", n);
+    break;
+  }
   default: broken(v, "v%u is of no kind", n);
   }
 }
@@ -139,8 +147,8 @@ static void check_body(const verifier *v, const nv_kernel *k) {
   NV_GROW(v->c, touched, cap, (size_t)k->noperands + 1);
   for (uint32_t i = 0; i < k->noperands; i++) touched[i] = 0;
   for (uint32_t n = 0; n < k->ninstrs; n++)
-    if (k->instrs[n].kind == NV_I_REDUCE) reduction = n, nreductions++;
-  if (nreductions != (k->kind == NV_K_REDUCE)) broken(v, "%u reductions", nreductions);
+    if (k->instrs[n].kind == NV_I_REDUCE || k->instrs[n].kind == NV_I_SCAN) reduction = n, nreductions++;
+  if (nreductions != (k->kind != NV_K_MAP)) broken(v, "%u reductions", nreductions);
   if (nreductions && k->instrs[reduction].op != k->reduce_op)
     broken(v, "it reduces by another op than it says");
   for (uint32_t n = 0; n < k->ninstrs; n++) {

@@ -1,6 +1,8 @@
 /* op.c - the op table as data: lib/ops.def's rows, and finding one by name or alias. */
 #include "op.h"
 
+#include <math.h>
+
 /* shorthands of the rows' domains */
 #define INTS NV_BITS_INT
 #define FLOATS NV_BITS_FLOAT
@@ -49,6 +51,19 @@ void nv_op_arity(nv_op op, uint32_t *min, uint32_t *max) {
     if (p[n - 1] != '?') *min += 1;
     p += n;
   }
+}
+
+uint64_t nv_scan_identity(nv_op op, nv_dtype d) {
+  const bool number = nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64)), greatest = op == NV_OP_cummin;
+  const unsigned bits = d == NV_BOOL ? 1 : 8u * nv_dtype_size[d];
+  if (op == NV_OP_cumsum) return 0;
+  if (op == NV_OP_cumprod) return number ? nv_f32_to_bits(d, 1.0f) : 1;
+  if (number) { /* of complex64 both parts */
+    const uint64_t one = nv_f32_to_bits(d == NV_C64 ? NV_F32 : d, greatest ? INFINITY : -INFINITY);
+    return d == NV_C64 ? one << 32 | one : one;
+  }
+  if (nv_is(d, NV_BITS_SIGNED)) return greatest ? (UINT64_C(1) << (bits - 1)) - 1 : UINT64_C(1) << (bits - 1);
+  return greatest ? UINT64_MAX >> (64 - bits) : 0;
 }
 
 uint64_t nv_value_of_nothing(nv_ctx *c, nv_op op, nv_dtype d) {

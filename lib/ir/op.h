@@ -21,6 +21,7 @@ typedef enum nv_op_class {
   NV_VIEW,   /* index arithmetic only: the result's elements are the operand's */
   NV_REDUCE, /* over axes */
   NV_COPY,   /* copy, depends: kept */
+  NV_SCAN,   /* along one axis: every element joined with all before it */
   NV_EXPAND, /* no node of its own: trace expands it (clip) */
   NV_INDEX,  /* iota: no operands, an element's value follows from its place */
   NV_PICK    /* elements of the first operand, chosen by the values of the second */
@@ -36,6 +37,7 @@ typedef enum nv_dtype_rule {
   NV_DT_SELECT,        /* first operand to bool, the others promoted, result those */
   NV_DT_ATTR,          /* attribute dtype (astype) */
   NV_DT_SUM,           /* bool and small ints to int32/uint32 (nuvec-ops(5), Reductions) */
+  NV_DT_CUMSUM,        /* bool to int32; result the same */
   NV_DT_MEAN,          /* at least float */
   NV_DT_REAL,          /* the operand's; float32 for complex64 */
   NV_DT_SHIFT,         /* promoted, bool becoming uint8; result the same */
@@ -54,6 +56,7 @@ typedef enum nv_shape_rule {
   NV_SH_IOTA,
   NV_SH_REDUCE,
   NV_SH_PICK,
+  NV_SH_SCAN,
   NV_SH_NONE
 } nv_shape_rule;
 
@@ -61,7 +64,7 @@ typedef enum nv_shape_rule {
  * a node's attr is an interned list of int64 (graph.h says what each op's holds). */
 typedef enum nv_attr_kind {
   NV_AT_END,   /* ends a row's list */
-  NV_AT_AXIS,  /* one int; negative counts from the end */
+  NV_AT_AXIS,  /* one int; negative counts from the end; None: of the flattened array */
   NV_AT_AXES,  /* None (all), an int, or a list of distinct ints */
   NV_AT_PERM,  /* None (reversed) or a permutation */
   NV_AT_SHAPE, /* list of sizes; reshape takes one -1 */
@@ -130,6 +133,8 @@ typedef struct nv_op_info {
 extern const nv_op_info nv_ops[NV_NOPS];
 /* By name or alias; NV_NOPS: unknown. */
 nv_op nv_op_find(const char *name);
+/* Bits in dtype d of what a scan joins nothing to: 0 and 1, the least and the greatest number, -inf. */
+uint64_t nv_scan_identity(nv_op op, nv_dtype d);
 /* Operand counts, from params. */
 void nv_op_arity(nv_op op, uint32_t *min, uint32_t *max);
 /* Bits in the result's dtype of a reduction of no elements. */

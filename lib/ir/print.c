@@ -108,7 +108,8 @@ static void put_dot_text(nv_buf *b, const char *p) {
 static const char *dot_color(nv_op_class cls) {
   switch (cls) {
   case NV_VIEW: return "lightyellow";
-  case NV_REDUCE: return "lightsalmon";
+  case NV_REDUCE:
+  case NV_SCAN: return "lightsalmon";
   case NV_COPY: return "lightgray";
   case NV_LEAF:
   case NV_INDEX: return "white";

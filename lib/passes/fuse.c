@@ -137,6 +137,12 @@ static void add_node(nv_fuser *f, nv_node k) {
     add_item(f, NV_ITEM_PICK, v, k)->attr = n->attr;
     add_edge(f, nv_operand(g, n, 1));
     add_edge(f, nv_operand(g, n, 0));
+  } else if (info->cls == NV_SCAN) {
+    nv_item *w = add_item(f, NV_ITEM_SCAN, v, k);
+    w->op = n->op;
+    w->attr = n->attr;
+    w->kept = true;
+    for (uint32_t i = 0; i < n->noperands; i++) add_edge(f, nv_operand(g, n, i));
   } else {
     nv_item *w = add_item(f, info->cls == NV_COPY ? NV_ITEM_MOVE : NV_ITEM_OP, v, k);
     w->op = n->op;
@@ -200,7 +206,7 @@ static bool is_computed_in_place(const nv_fuser *f, nv_value v) {
   return nv_node_of(f->g, v)->op == NV_OP_CONST || nv_node_of(f->g, v)->op == NV_OP_iota;
 }
 
-static bool is_pointwise(const nv_fuser *f, uint32_t item) { return f->items[item].kind != NV_ITEM_REDUCE; }
+static bool is_pointwise(const nv_fuser *f, uint32_t item) { return !nv_is_walk(&f->items[item]); }
 
 /* Is it the edge to what an item picks from? No order relates the two. */
 static bool is_picked(const nv_item *w, uint32_t edge) { return w->kind == NV_ITEM_PICK && edge == w->edges + 1; }
@@ -317,7 +323,7 @@ static cost clone_cost(nv_fuser *f, uint32_t item, const nv_item *w) {
 /* Is computing the edge's base again for w cheap, and does it read no more than a load would? */
 static bool can_clone(nv_fuser *f, const nv_edge *d, const nv_item *w, uint32_t *leaves) {
   const nv_item *u = &f->items[d->item];
-  bool single = u->exclusive && w->kind == NV_ITEM_REDUCE;
+  bool single = u->exclusive && nv_is_walk(w);
   uint32_t most = single ? EXCLUSIVE_OPS
                   : nv_shape_count(f->c, nv_shape_at(f->g, u->value)) == 1 ? SINGLE_OPS : CLONE_OPS;
   if (u->kept || u->reduction != NV_NONE || u->ops > EXCLUSIVE_OPS) return false;
@@ -351,7 +357,7 @@ static uint32_t find_epilogue(nv_fuser *f, uint32_t item, uint32_t *buffers) {
   for (uint32_t e = w->edges; e < w->edges + w->nedges; e++) {
     const nv_edge *d = &f->edges[e];
     if (d->item == NV_NONE || f->order[d->operand] != 0) continue;
-    uint32_t of = f->items[d->item].kind == NV_ITEM_REDUCE ? d->item : f->items[d->item].reduction;
+    uint32_t of = nv_is_walk(&f->items[d->item]) ? d->item : f->items[d->item].reduction;
     if (of != NV_NONE && (r == NV_NONE || f->items[of].level > f->items[r].level)) r = of;
   }
   if (r == NV_NONE) return NV_NONE;
@@ -365,7 +371,7 @@ static uint32_t find_epilogue(nv_fuser *f, uint32_t item, uint32_t *buffers) {
       if (u->uses == 1 && u->port == NV_NONE && more > 0) more--; /* no longer an output */
     } else if (d->item > r || d->item == r || u->reduction == r) {
       return NV_NONE;
-    } else if (u->kind == NV_ITEM_REDUCE || u->reduction != NV_NONE) {
+    } else if (nv_is_walk(u) || u->reduction != NV_NONE) {
       if (u->level >= f->items[r].level) return NV_NONE;
       more++;
     } else {
@@ -396,16 +402,16 @@ static void classify_edge(nv_fuser *f, uint32_t item, nv_edge *d, uint32_t *leav
     return;
   }
   const nv_item *u = &f->items[d->item];
-  uint32_t of = u->kind == NV_ITEM_REDUCE ? d->item : u->reduction;
+  uint32_t of = nv_is_walk(u) ? d->item : u->reduction;
   if (!f->fuse) cut(d, NV_WHY_OFF);
   else if (is_picked(w, (uint32_t)(d - f->edges))) cut(d, NV_WHY_PICKED);
   else if (of != NV_NONE && of == w->reduction) d->kind = NV_EDGE_JOIN;
   else if (of != NV_NONE) cut(d, NV_WHY_REDUCED);
-  else if (w->reduction == NV_NONE && w->kind != NV_ITEM_REDUCE && is_aligned(f, d->item, item, d))
+  else if (w->reduction == NV_NONE && !nv_is_walk(w) && is_aligned(f, d->item, item, d))
     d->kind = NV_EDGE_JOIN;
   else if (can_clone(f, d, w, leaves)) d->kind = NV_EDGE_CLONE;
   else if (u->kept) cut(d, NV_WHY_KEPT);
-  else if (w->kind == NV_ITEM_REDUCE) cut(d, NV_WHY_REDUCES);
+  else if (nv_is_walk(w)) cut(d, NV_WHY_REDUCES);
   else if (f->part[d->operand]) cut(d, NV_WHY_PART);
   else cut(d, f->order[d->operand] == NV_NONE ? NV_WHY_REPEATS : NV_WHY_ORDER);
 }
@@ -433,7 +439,7 @@ static void classify(nv_fuser *f) {
         views = add_count(views, u->depth);
       }
       if (w->depth < views) w->depth = views;
-      if (w->kind == NV_ITEM_REDUCE) buffers[k] += leaves;
+      if (nv_is_walk(w)) buffers[k] += leaves;
     }
     if (w->reduction != NV_NONE) w->level = f->items[w->reduction].level;
   }
@@ -514,7 +520,7 @@ static void settle_levels(nv_fuser *f) {
     nv_item *w = &f->items[k];
     if (!w->needed) continue;
     w->level = w->reduction != NV_NONE ? f->items[w->reduction].level : w->late;
-    if (used[k] || w->reduction != NV_NONE || w->kind == NV_ITEM_REDUCE) continue;
+    if (used[k] || w->reduction != NV_NONE || nv_is_walk(w)) continue;
     uint32_t highest = NV_NONE;
     bool movable = true;
     for (uint32_t e = w->edges; e < w->edges + w->nedges && movable; e++) {
@@ -555,7 +561,7 @@ static void connect(nv_fuser *f) {
     if (!w->needed) continue;
     w->group = k;
     if (w->reduction != NV_NONE) join_groups(items, w->reduction, k);
-    if (!f->fuse || w->reduction != NV_NONE || w->kind == NV_ITEM_REDUCE) continue;
+    if (!f->fuse || w->reduction != NV_NONE || nv_is_walk(w)) continue;
     uint32_t order, space = nv_space(f, k, &order);
     for (uint32_t e = w->edges; e < w->edges + w->nedges; e++) {
       const nv_edge *d = &f->edges[e];
@@ -702,7 +708,7 @@ static void drop(nv_fuser *f) {
 nv_plan *nv_fuse(nv_graph *g, bool fuse) {
   nv_ctx *c = g->c;
   nv_plan *plan = NV_NEW(c, nv_plan);
-  plan->graph = g;
+  plan->graph = g = nv_split_scans(g);
   nv_fuser f = {.c = c, .g = g, .plan = plan, .fuse = fuse};
   init(&f);
   add_items(&f);
@@ -715,9 +721,9 @@ nv_plan *nv_fuse(nv_graph *g, bool fuse) {
   mark_stored(&f);
   for (uint32_t k = 0; k < f.ngroups; k++) {
     uint32_t *items = f.members + f.group_start[k], n = f.group_start[k + 1] - f.group_start[k];
-    if (f.items[items[0]].kind == NV_ITEM_REDUCE) {
+    if (nv_is_walk(&f.items[items[0]])) {
       nv_kernel kernel = {0};
-      nv_lower_reduce(&f, items, n, &kernel);
+      (f.items[items[0]].kind == NV_ITEM_SCAN ? nv_lower_scan : nv_lower_reduce)(&f, items, n, &kernel);
       nv_add_kernel(&f, &kernel);
     } else {
       nv_split_group(&f, items, n);

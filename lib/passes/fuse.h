@@ -34,8 +34,12 @@ typedef enum nv_item_kind {
   NV_ITEM_VIEW,  /* the edge's value at another index: a view that is written */
   NV_ITEM_CONST, /* a reduction of nothing */
   NV_ITEM_PICK,  /* the second edge's base, read where the first edge's value says */
-  NV_ITEM_REDUCE
+  NV_ITEM_REDUCE,
+  NV_ITEM_SCAN /* joined along an axis; as a reduction, it has an epilogue */
 } nv_item_kind;
+
+/* Its kernel is its own, with what it reads and an epilogue. */
+#define nv_is_walk(item) ((item)->kind == NV_ITEM_REDUCE || (item)->kind == NV_ITEM_SCAN)
 
 typedef struct nv_item {
   nv_value value;     /* what it computes, or, an output, stores */
@@ -133,6 +137,8 @@ void nv_lower_map(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);
 void nv_lower_reduce(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);
 /* Does a step along axis of a view move by as many elements of its base everywhere? */
 bool nv_is_even(nv_fuser *f, nv_value view, uint32_t axis);
+/* A SCAN kernel: items[0] is the scan, the others are its epilogue. */
+void nv_lower_scan(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);
 /* Instructions that become a statement: all but constants. */
 uint32_t nv_kernel_statements(const nv_kernel *k);
 void nv_kernel_drop(nv_ctx *c, nv_kernel *k);

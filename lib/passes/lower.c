@@ -56,6 +56,7 @@ typedef struct lowering {
   int64_t extent[NV_MAX_RANK];
   uint32_t nsymbols, nkept;   /* REDUCE: the first nkept are the points' */
   nv_dim point;               /* REDUCE: linear index of the result */
+  element before;             /* SCAN of blocks: where what stands before the block is read */
   uint32_t *last_use;         /* an instruction */
 } lowering;
 
@@ -362,6 +363,10 @@ static uint32_t finish(lowering *l, const frame *t) {
                                    .value = w->value});
   }
   case NV_ITEM_PICK: return t->arg[1];
+  case NV_ITEM_SCAN:
+    return add_instr(l, (nv_instr){.kind = NV_I_SCAN, .dtype = (uint8_t)d, .op = (uint16_t)l->k->reduce_op,
+                                   .nargs = w->nedges, .arg = {convert(l, t->arg[0], d, w->value), t->arg[1]},
+                                   .value = w->value});
   default: return t->arg[0];
   }
 }
@@ -382,6 +387,7 @@ static uint32_t next_arg(lowering *l) {
   if (w->kind == NV_ITEM_PICK && t->next == 1) return pick(l, d, w, t->e, t->arg[0]);
   if (d->kind == NV_EDGE_JOIN && !clone && f->items[d->item].mark == l->epoch) return f->items[d->item].instr;
   element e = w->kind == NV_ITEM_VIEW ? before_view(l, w->value, t->e) : t->e;
+  if (w->kind == NV_ITEM_SCAN && t->next == 1) e = l->before;
   e = before_views(l, d->operand, e, true);
   if (d->kind == NV_EDGE_INDEX) return add_index(l, d->base, e.linear);
   if (d->kind == NV_EDGE_INPUT || d->kind == NV_EDGE_CUT || (d->kind == NV_EDGE_JOIN && !clone))
@@ -540,7 +546,7 @@ static void map_space(lowering *l) {
     of[k] = n - 1;
   }
   if (l->nkept == l->nsymbols) kept = n;
-  if (l->k->kind == NV_K_REDUCE) map_reduction(l, axes, n, kept);
+  if (l->k->kind != NV_K_MAP) map_reduction(l, axes, n, kept);
   else map_to_grid(l, axes, n);
   for (uint32_t k = 0; k < l->nsymbols; k++)
     to[k] = k + 1 < l->nsymbols && merged[k] ? nv_dim_const(c, 0) : axes[of[k]].to;
@@ -718,6 +724,51 @@ void nv_lower_reduce(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *
   for (uint32_t i = 1; i < n; i++) {
     element at = {.shape = nv_shape_at(l.g, f->items[items[i]].value), .linear = l.point};
     compute(&l, items[i], &at, l.point);
+  }
+  end_kernel(&l);
+}
+
+void nv_lower_scan(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) {
+  lowering l = start(f, k, NV_K_SCAN);
+  const nv_item *s = &f->items[items[0]];
+  const int64_t *attr = nv_attr_list(l.c, s->attr);
+  const uint32_t scanned = (uint32_t)attr[0];
+  bool along[NV_MAX_RANK] = {0};
+  int64_t dims[NV_MAX_RANK], inner = 1;
+  element e = {.shape = nv_shape_at(l.g, f->edges[s->edges].operand), .split = true};
+  const uint32_t rank = get_dims(l.c, e.shape, dims);
+  nv_scan *scan = &k->scan;
+  k->reduce_op = (nv_op)(s->op == NV_OP_scan_totals || s->op == NV_OP_scan_blocks ? attr[3] : s->op);
+  scan->part = s->op == NV_OP_scan_totals   ? NV_SCAN_TOTALS
+               : s->op == NV_OP_scan_blocks ? NV_SCAN_BLOCKS
+                                            : NV_SCAN_WHOLE;
+  scan->reverse = attr[1] != 0;
+  scan->exclusive = attr[2] != 0;
+  for (uint32_t i = scanned + 1; i < rank; i++) inner *= dims[i];
+  scan->columns = nv_scan_is_columns(dims[scanned], inner);
+  along[scanned] = true;
+  add_axes(&l, &e, along, false);
+  l.nkept = l.nsymbols;
+  add_axes(&l, &e, along, true);
+  e.linear = join(l.c, e.at, dims, rank);
+  nv_dim to = e.linear;
+  if (scan->part != NV_SCAN_WHOLE) {
+    const int64_t totals = (dims[scanned] - 1) / NV_SCAN_BLOCK;
+    scan->blocks = totals + (scan->part == NV_SCAN_BLOCKS);
+    scan->block = new_symbol(l.c, "block", NV_NONE, scan->blocks);
+    scan->before = new_symbol(l.c, "before", NV_NONE, totals);
+    nv_dim at[NV_MAX_RANK];
+    memcpy(at, e.at, rank * sizeof *at);
+    at[scanned] = scan->part == NV_SCAN_TOTALS ? scan->block : scan->before;
+    dims[scanned] = totals;
+    l.before = (element){.shape = nv_shape_of_ints(l.c, dims, rank), .linear = join(l.c, at, dims, rank)};
+    if (scan->part == NV_SCAN_TOTALS) to = l.before.linear;
+  }
+  compute(&l, items[0], &e, to);
+  l.scope = ++f->epoch;
+  for (uint32_t i = 1; i < n; i++) {
+    element at = {.shape = nv_shape_at(l.g, f->items[items[i]].value), .linear = e.linear};
+    compute(&l, items[i], &at, e.linear);
   }
   end_kernel(&l);
 }

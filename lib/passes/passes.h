@@ -36,6 +36,9 @@ nv_graph *nv_simplify(const nv_graph *g);
 nv_graph *nv_drop_dead(const nv_graph *g);
 /* fuse: needs a simplified graph; partitions its nodes into kernels and lowers each to a body with index expressions.
  * fuse = false: one kernel an op (views that are index arithmetic still become loads of their own kernel: a copy). */
+nv_graph *nv_split_scans(nv_graph *g);
+/* Does a scan of n elements, with inner elements between two of them, take a thread a line (else a simdgroup)? */
+bool nv_scan_is_columns(int64_t n, int64_t inner);
 nv_plan *nv_fuse(nv_graph *g, bool fuse);
 /* plan: needs the kernels; gives every value a place, packs scratch by lifetime, sets barriers and byte counts. */
 void nv_place_buffers(nv_plan *p);

@@ -44,6 +44,10 @@ nvt_val nvt_move(nvt *t, const nvt_opcall *call, nv_value x); /* the others */
 nvt_val nvt_taken(nvt *t, const nvt_opcall *call, nv_value x, nvt_val indices, nv_pos pos, bool flat, uint32_t axis);
 nvt_val nvt_read_by_index(nvt *t, const nvt_opcall *call, nv_value x);
 
+/* ---- trace_scan.c ---- */
+/* cumsum, cumprod, …: its operand is converted to d first. */
+nvt_val nvt_scan(nvt *t, const nvt_opcall *call, nv_dtype d);
+
 /* The result of a call whose op is of class NV_EXPAND (those of trace_expand.c aside); its operands aren't poison. */
 nvt_val nvt_rearrange(nvt *t, const nvt_opcall *call);
 

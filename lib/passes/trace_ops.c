@@ -16,11 +16,6 @@ static const char *const future_ops[] = {                                       
                                          "scatter_prod",
                                          "slice_update",
                                          "dynamic_slice_update",
-                                         "cumsum",
-                                         "cumprod",
-                                         "cummax",
-                                         "cummin",
-                                         "logcumsumexp",
                                          "sort",
                                          "argsort",
                                          "partition",
@@ -214,6 +209,7 @@ static bool operand_dtypes(nvt *t, const nvt_opcall *call, nv_dtype *want) {
   case NV_DT_MEAN: d = nv_at_least_float(d); break;
   case NV_DT_SUM: d = sum_dtype(d); break;
   case NV_DT_LOGICAL: d = NV_BOOL; break;
+  case NV_DT_CUMSUM: d = d == NV_BOOL ? NV_I32 : d; break;
   case NV_DT_REAL: break;
   case NV_DT_SHIFT: d = d == NV_BOOL ? NV_U8 : d; break;
   case NV_DT_SAME:
@@ -321,6 +317,7 @@ nvt_val nvt_apply_op(nvt *t, nvt_opcall *call) {
   if (row->cls == NV_EXPAND) return nvt_rearrange(t, call);
   nv_dtype want[NV_MAX_OPERANDS];
   if (!operand_dtypes(t, call, want)) return nvt_poison();
+  if (row->cls == NV_SCAN) return nvt_scan(t, call, want[0]);
 
   /* shapes first, so that nothing is made for an op that fails */
   nv_shape shape = nv_shape_of_ints(t->c, NULL, 0);

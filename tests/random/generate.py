@@ -120,6 +120,8 @@ class Graph:
             return True
         if cls == 'view':
             return self.add_view(op['name'], v)
+        if cls == 'scan':
+            return self.add_scan(op['name'], v)
         if op['name'] == 'divmod':
             other = self.operand(dtype, shape)
             both = self.fits(shape, other[2])
@@ -179,6 +181,15 @@ class Graph:
         elif rule == 'other':
             return False
         self.node('%s(%s)' % (op['name'], ', '.join(names)), result, shape, (op['name'], dtype))
+        return True
+
+    def add_scan(self, op, v):
+        r, (name, dtype, shape) = self.rng, v
+        flat = not shape or r.random() < 0.15
+        axis = None if flat else r.choice((len(shape) - 1, r.randrange(len(shape)))) - r.choice((0, len(shape)))
+        form = ''.join(', %s=%s' % (k, r.choice(('true', 'false'))) for k in ('reverse', 'inclusive') if r.random() < 0.6)
+        out = (elements(shape),) if flat else shape
+        self.node('%s(%s, %s%s)' % (op, name, axis, form), dtype, out, (op, dtype))
         return True
 
     def add_view(self, op, v):
@@ -277,7 +288,7 @@ class Generator:
             return o['results'] == 1 and o['dtype'] != 'other' and not kinds - {'dtype', 'int', 'number'}
         if o['class'] == 'expand':
             return o['name'] != 'trace'  # its result has another dtype; tests/moves has it
-        return o['class'] in ('view', 'reduce', 'copy') and o['dtype'] != 'other'
+        return o['class'] in ('view', 'reduce', 'scan', 'copy') and o['dtype'] != 'other'
 
     def graph(self):
         g = Graph(self.rng, self.supported)

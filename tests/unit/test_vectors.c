@@ -118,6 +118,7 @@ static nv_value apply(nv_graph *g, nv_op op, nv_value *v, uint32_t n, nv_attr at
     d = nv_at_least_float(d);
   if (info->dtype == NV_DT_LOGICAL) d = NV_BOOL;
   if (info->dtype == NV_DT_SHIFT && d == NV_BOOL) d = NV_U8;
+  if (info->dtype == NV_DT_CUMSUM && d == NV_BOOL) d = NV_I32;
   if (!nv_is(d, info->domain) || (op == NV_OP_astype && !nv_is(out, info->domain))) return NV_NONE;
   if (first) v[0] = convert(g, v[0], NV_BOOL);
   for (uint32_t k = first; k < n; k++) v[k] = convert(g, v[k], d);
@@ -148,6 +149,11 @@ static nv_graph *build(nv_ctx *ctx, const vcase *c) {
     }
   } else if (c->reduction) {
     r = apply(g, c->op, v, 1, nv_attr_make(ctx, reduce_all, 2), c->out, nv_shape_of_ints(ctx, NULL, 0));
+  } else if (nv_ops[c->op].cls == NV_SCAN) {
+    const json_t *attrs = json_object_get(c->json, "attrs");
+    const int64_t form[3] = {0, json_is_true(json_object_get(attrs, "reverse")),
+                             !json_is_true(json_object_get(attrs, "inclusive"))};
+    r = apply(g, c->op, v, 1, nv_attr_make(ctx, form, 3), c->out, shape);
   } else {
     r = apply(g, c->op, v, c->n, c->op == NV_OP_astype ? nv_attr_make(ctx, &to, 1) : NV_NO_ATTR, c->out,
               shape);
