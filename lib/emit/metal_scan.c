@@ -1,5 +1,5 @@
-/* metal_scan.c - SCAN kernels: a simdgroup a line where lines are rows, a thread a line where they are columns; of lines
- * that are cut, a simdgroup or thread a block.
+/* metal_scan.c - SCAN kernels: a simdgroup a line where lines are rows, a thread a line where they are columns; of
+ * lines that are cut, a simdgroup or thread a block.
  *
  * The order is the manual's: blocks of 128 elements, four neighbours a thread. A thread joins its four (array a), then
  * what stands to their left in the block, then what stands before the block. In a row the 32 threads of a block are the
@@ -78,8 +78,9 @@ const char *nv_scan_words(const nv_kernel *k) {
 }
 
 void nv_gen_scan_symbols(nv_gen *e) {
-  static const char *const names[] = {"a",    "group", "j",    "at",   "step",   "other", "both", "threads",
-                                      "left", "total", "halves", "thread_of", "thread_of_block", "own", "run", "block_halves", "whole", "earlier"};
+  static const char *const names[] = {"a",     "group",     "j",     "at",              "step", "other", "both",
+                                      "left",  "threads",   "total", "halves",          "own",  "run",   "block_halves",
+                                      "whole", "thread_of", "earlier", "thread_of_block"};
   const nv_scan *s = &e->k->scan;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) nv_names_take(&e->names, names[i]);
   nv_names_take(&e->names, "block");
@@ -118,8 +119,8 @@ static const char *shuffled(const scanner *s, const char *value, const char *lan
 }
 
 static void open_loop(nv_gen *e, uint32_t *indent, const char *variable, int64_t from, int64_t to) {
-  nv_line(e->b, *indent, "for (uint %s = %lldu; %s < %lldu; ++%s) {", variable, (long long)from, variable, (long long)to,
-          variable);
+  nv_line(e->b, *indent, "for (uint %s = %lldu; %s < %lldu; ++%s) {", variable, (long long)from, variable,
+          (long long)to, variable);
   *indent += 2;
 }
 
@@ -253,8 +254,8 @@ static void put_stores(const scanner *s, uint32_t indent) {
 
 /* ---- joining ---- */
 
-/* The next of 32 threads or fewer, whose number is t, came to value: halves keeps what halves did, and into becomes what
- * all threads up to it come to. */
+/* The next of 32 threads or fewer, whose number is t, came to value: halves keeps what halves did, and into becomes
+ * what all threads up to it come to. */
 static void put_halves(const scanner *s, uint32_t indent, const char *t, int64_t threads, const char *value,
                        const char *halves, const char *into) {
   nv_gen *e = s->e;
@@ -427,7 +428,8 @@ static void put_column(const scanner *s, uint32_t indent) {
     put_joins(s, indent, s->blocks > 1 ? "block > 0u" : NULL);
     put_stores(s, indent);
   }
-  if (groups > 1) put_halves(s, indent, s->thread, threads, k->part == NV_SCAN_TOTALS ? "a[3]" : "own", "halves", "left");
+  const char *own = k->part == NV_SCAN_TOTALS ? "a[3]" : "own";
+  if (groups > 1) put_halves(s, indent, s->thread, threads, own, "halves", "left");
   if (cut) {
     nv_line(e->b, indent, "if (%s == 31u) {", s->thread);
     put_block(s, indent + 2, "left");

@@ -1,5 +1,5 @@
-/* eval_scan.c - scans of rows: floats in the order that nuvec-ops(5) fixes (eval_scan.inc), integers and bools one after
- * the other. */
+/* eval_scan.c - scans of rows: floats in the order that nuvec-ops(5) fixes (eval_scan.inc), integers and bools one
+ * after the other. */
 #include "eval_loops.h"
 
 static uint64_t joined(nv_op op, bool is_signed, uint64_t a, uint64_t b) {
@@ -45,8 +45,8 @@ void nv_eval_scan(nv_ctx *c, nv_op op, nv_dtype d, const void *in, void *out, si
       uint8_t *bytes = (uint8_t *)to;
       for (size_t k = 0; d == NV_BOOL && k < n; k++) wide[k] = ((const uint8_t *)from)[k];
       if (d != NV_BOOL) nv_to_carrier(d, from, wide, n);
-      one = identity;
-      if (nv_is(d, NV_BITS_SIGNED) && identity >> (8 * nv_dtype_size[d] - 1)) one |= ~UINT64_C(0) << (8 * nv_dtype_size[d] - 1);
+      const unsigned sign = 8u * nv_dtype_size[d] - 1;
+      one = nv_is(d, NV_BITS_SIGNED) && identity >> sign ? identity | ~UINT64_C(0) << sign : identity;
       scan_ints(op, nv_is(d, NV_BITS_SIGNED), wide, n, exclusive, one);
       for (size_t k = 0; d == NV_BOOL && k < n; k++) bytes[k] = wide[k] != 0;
       if (d != NV_BOOL) nv_from_carrier(d, wide, to, n);

@@ -71,7 +71,8 @@ typedef struct nv_kernel {
   nv_dim extent[3], symbol[3]; /* each extent at most 2^30; a longer space is cut into two dims */
   bool guarded;                /* MAP: the grid is larger than the space: points with guard >= limit return */
   nv_dim guard, limit;
-  nv_dim reduce_extent, reduce_symbol; /* REDUCE: elements a point, and their number e in row-major order; SCAN: the axis */
+  /* REDUCE: elements a point, and their number e in row-major order; SCAN: the axis */
+  nv_dim reduce_extent, reduce_symbol;
   nv_op reduce_op;                     /* SCAN: cumsum, … */
   nv_scan scan;
   nv_instr *instrs;

@@ -1,4 +1,4 @@
-/* trace_scan.c - tracing: scans (cumsum, cumprod, cummax, cummin, logcumsumexp), named and called as in MLX's Python. */
+/* trace_scan.c - tracing: scans (cumsum, cumprod, cummax, cummin, logcumsumexp), called as in MLX's Python. */
 #include "steps.h"
 
 static bool flag(nvt *t, const nvt_opcall *call, uint32_t k, int64_t *out) {

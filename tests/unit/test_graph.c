@@ -324,6 +324,15 @@ static void inference(void **state) {
   INFER("sum", "float32[2, 3]", f);
   nattr = 0;
   INFER("sum", "sum needs keepdims and axes", f);
+  INFER("cumsum", "cumsum needs an axis, reverse and exclusive", f);
+  ATTR(1, 0, 1);
+  INFER("cumsum", "float32[2, 3]", f);
+  INFER("cumsum", "float32[0, 3]", none);
+  INFER("logcumsumexp", "logcumsumexp doesn't take int32", i);
+  ATTR(2, 0, 0);
+  INFER("cummax", "axis 2 is out of range for rank 2", f);
+  ATTR(1, 2, 0);
+  INFER("cummax", "cummax needs an axis, reverse and exclusive", f);
   INFER("clip", "clip is no operation of the graph", f, f);
 }
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import make_vectors as mv
 
-LENGTHS = (0, 1, 2, 5, 129, 300)
+LENGTHS = (0, 1, 2, 7, 129, 300)
 FORMS = ((False, True), (True, True), (False, False), (True, False))  # reverse, inclusive
 
 
@@ -116,16 +116,16 @@ def case(name, t, label, n, bits, form, tokens, out, ulp=0):
 
 def scans(name):
     base = {'cumsum': 'sum', 'cumprod': 'prod', 'cummax': 'max', 'cummin': 'min'}[name]
-    turn, cases = 0, []
-    for t in ('float16', 'bfloat16', 'float32', 'bool', 'uint8', 'int8', 'uint16', 'int16', 'uint32', 'int32', 'uint64',
-              'int64'):
+    cases = []
+    for turn, t in enumerate(('float16', 'bfloat16', 'float32', 'bool', 'uint8', 'int8', 'uint16', 'int16', 'uint32', 'int32',
+                               'uint64', 'int64')):
         for n in LENGTHS + ((700, 1200) if t == 'float32' else ()):
+            form = FORMS[(turn + n) % 4]  # one for all cases of a length: they share a kernel
             seen = set()
             for label, gen, patch in mv.variants(base, t, n):
                 if label in seen or (n >= 300 and len(seen) > 1) or (n == 0 and seen):
                     continue
                 seen.add(label)
-                form, turn = FORMS[turn % 4], turn + 1
                 bits = mv.generate(t, n, gen, patch)
                 tokens = []
                 for mv.FTZ in (False, True):
@@ -146,11 +146,11 @@ def scans(name):
 
 
 def logarithms():
-    turn, cases = 0, []
-    for t in mv.FLOATS:
+    cases = []
+    for turn, t in enumerate(mv.FLOATS):
         _, eb, mb = mv.FLOATS[t]
         bias, full, sign, inf = (1 << (eb - 1)) - 1, (1 << mb) - 1, mv.sign_bit(t), mv.inf_bits(t)
-        for n in (0, 1, 2, 5, 129, 300):
+        for n in LENGTHS:
             rng = mv.rng_for('logcumsumexp', t, str(n))
             for label, places in (('positive', ()), ('-inf', (inf | sign,) * 3), ('inf', (inf,)), ('nan', (mv.nan_bits(t),))):
                 if n < 2 and label != 'positive':
@@ -158,7 +158,7 @@ def logarithms():
                 gen = {'kind': 'exp', 'seed': rng.getrandbits(32), 'lo': bias - 1, 'n': 4, 'signs': 0, 'mask': full}
                 patch = [[rng.randrange(n), mv.hexbits(t, b)] for b in places]
                 bits = mv.generate(t, n, gen, patch)
-                form, turn = FORMS[turn % 4], turn + 1
+                form = FORMS[(turn + n) % 4]
                 tokens = logs(t, bits, *form)
                 cases.append(case('logcumsumexp', t, label, n, bits, form, (tokens, tokens), t, 12 if t == 'float32' else 1))
     return cases
