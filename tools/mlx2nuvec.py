@@ -72,6 +72,12 @@ def reduction(node):
     return op, {'axis': node.arguments[1], 'keepdims': True}
 
 
+def scan(node):
+    kind, axis, reverse, inclusive = node.arguments
+    op = {0: 'cummax', 1: 'cummin', 2: 'cumsum', 3: 'cumprod', 4: 'logcumsumexp'}.get(kind)
+    return op, {'axis': axis, 'reverse': reverse, 'inclusive': inclusive}
+
+
 def same_value(node):
     """The primitive only says how the value is stored."""
     return 'alias', {}
@@ -147,6 +153,7 @@ TABLE = {
     'GatherAxis': shaped('take_along_axis', axis=0),
     'Reduce': reduction,
     'Reshape': shaped('reshape', shape=0),
+    'Scan': scan,
     'Slice': shaped('slice', start=0, stop=1, step=2),
     'Split': split,
     'Squeeze': shaped('squeeze', axis=0),

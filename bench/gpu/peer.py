@@ -38,6 +38,8 @@ CASES = {  # name: function, inputs (x: rows x D, r: D, s: scalar), elements of 
     'layer_norm': (lambda x, g, b: F.layer_norm(x, (D,), g, b), 'xrr', 'x'),
     'row_sum': (lambda x: x.sum(-1), 'x', 'n'),
     'column_sum': (lambda x: x.sum(0), 'x', 'r'),
+    'row_cumsum': (lambda x: x.cumsum(-1), 'x', 'x'),
+    'column_cumsum': (lambda x: x.cumsum(0), 'x', 'x'),
     'transpose': (lambda x: x.t().contiguous(), 'x', 'x'),
     'adam': (adam, 'xxxxss', 'xxx'),
 }

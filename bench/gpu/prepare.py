@@ -37,6 +37,8 @@ def cases(rows):
             'y = c * rsqrt(mean(square(c), -1, keepdims=true) + 1e-5) * g + b']), dtype
         out['row_sum_' + short] = case({'x': full}, ['y = sum(x, -1)']), dtype
         out['column_sum_' + short] = case({'x': full}, ['y = sum(x, 0)']), dtype
+        out['row_cumsum_' + short] = case({'x': full}, ['y = cumsum(x, -1)']), dtype
+        out['column_cumsum_' + short] = case({'x': full}, ['y = cumsum(x, 0)']), dtype
         out['transpose_' + short] = case({'x': full}, ['y = transpose(x)']), dtype
     full = 'float32[%d, %d]' % (rows, D)
     out['adam_f32'] = case({'p': full, 'g': full, 'm': full, 'v': full, 'c1': 'float32', 'c2': 'float32'}, [

@@ -167,7 +167,8 @@ static void put_json_kernel(nv_buf *b, const nv_program *p, const nv_kernel *k) 
   nv_puts(b, "        {\"name\": ");
   nv_put_json_text(b, k->name);
   nv_printf(b, ", \"kind\": \"%s\", \"width\": %u,\n         \"nodes\": [",
-            k->kind == NV_K_REDUCE ? "reduce" : k->kind == NV_K_SCAN ? "scan" : "map", (unsigned)nv_kernel_width(g->c, k, &tail));
+            k->kind == NV_K_REDUCE ? "reduce" : k->kind == NV_K_SCAN ? "scan" : "map",
+            (unsigned)nv_kernel_width(g->c, k, &tail));
   for (uint32_t i = 0; i < k->nnodes; i++) {
     if (is_leaf(g, k->nodes[i])) continue;
     nv_puts(b, any ? ", " : "");

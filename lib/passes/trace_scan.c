@@ -14,6 +14,14 @@ nvt_val nvt_scan(nvt *t, const nvt_opcall *call, nv_dtype d) {
   nv_value x = nvt_array_operand(t, &call->in[0]);
   if (x == NV_NONE || !flag(t, call, 1, &attr[1]) || !flag(t, call, 2, &attr[2])) return nvt_poison();
   attr[2] = !attr[2];
+  if (call->op == NV_OP_cumsum || call->op == NV_OP_cumprod) {
+    nv_dtype to;
+    if (!nvt_dtype_attr(t, call, 3, NV_NDTYPES, &to)) return nvt_poison();
+    if (to != NV_NDTYPES) {
+      x = nvt_converted(t, call, false, x, to);
+      d = to == NV_BOOL && call->op == NV_OP_cumsum ? NV_I32 : to;
+    }
+  }
   if (axis.v.kind == NVT_NONE) {
     attr[0] = 0;
     n = nv_shape_count(t->c, nv_shape_at(t->g, x));

@@ -12,7 +12,8 @@ INTS = ('uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int16', 'int32', 'int64'
 WIDTH = {'uint8': 8, 'int8': 8, 'uint16': 16, 'int16': 16, 'uint32': 32, 'int32': 32, 'uint64': 64, 'int64': 64}
 EPS = {'float16': 2.0**-10, 'bfloat16': 2.0**-7, 'float32': 2.0**-23, 'complex64': 2.0**-23}
 TINY = 2.0**-126
-REDUCTIONS = ('sum', 'prod', 'max', 'min', 'mean', 'var', 'std', 'any', 'all', 'argmax', 'argmin')
+REDUCTIONS = ('sum', 'prod', 'max', 'min', 'mean', 'var', 'std', 'any', 'all', 'argmax', 'argmin', 'cumsum', 'cumprod', 'cummax',
+              'cummin', 'logcumsumexp')  # whose operands aren't laid beside the result
 
 
 class Row:
@@ -116,6 +117,18 @@ def accumulated(case, d):
     return np.isfinite(d) & (np.abs(ours(case) - theirs(case)) <= EPS[case.ours.dtype] * n * size)
 
 
+def scanned(case, d):
+    """A scan's rounding: within 2 eps of the result's dtype times the count, of the sum of magnitudes (cumprod: of the
+    product; logcumsumexp: of the largest)."""
+    x = np.abs(number(case.ins[0].values()).reshape(case.ins[0].shape))
+    axis = case.attrs.get('axis')
+    x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
+    n = x.shape[axis] + 1
+    whole = np.sum(x, axis=axis, keepdims=True) if case.op == 'cumsum' else np.max(x, axis=axis, keepdims=True) + 1
+    size = np.abs(ours(case)) if case.op == 'cumprod' else np.broadcast_to(whole, x.shape).reshape(-1)
+    return np.isfinite(d) & (np.abs(ours(case) - theirs(case)) <= 2 * EPS[case.ours.dtype] * n * size)
+
+
 def through_log(case, d):
     """exp(b log a): the exponent's rounding, in eps, is the result's."""
     a, b = case.x(0).astype(np.complex128), case.x(1).astype(np.complex128)
@@ -150,7 +163,7 @@ TABLE = [
     Row('ours', 'sum prod', "over no axes the result still has the dtype of a sum; MLX keeps the operand's",
         what='dtype', test=lambda c: c.attrs.get('axis') == [] or c.ins[0].shape == ()),
     Row('ours', 'arcsinh arccosh arctanh', 'no complex form', test=has_complex, what='ours refuses'),
-    Row('ours', 'floor_divide logaddexp nan_to_num', 'no complex form: ops.md gives it no meaning', test=has_complex,
+    Row('ours', 'floor_divide logaddexp logcumsumexp nan_to_num', 'no complex form: ops.md gives it no meaning', test=has_complex,
         what='ours refuses'),
     Row('ours', 'isposinf isneginf', 'of complex: either part; MLX compares with inf + 0j', None, has_complex),
     Row('ours', 'maximum minimum clip', 'of complex, with a NaN', nan_operand, has_complex),
@@ -162,6 +175,8 @@ TABLE = [
     Row('MLX', 'power', 'C99: anything to the power 0 is 1; MLX gives NaN for some NaN',
         lambda c, d: c.promoted(1) == 0, result('bfloat16')),
     Row('order', 'sum prod mean', 'another order, and in 16 bits MLX rounds every step', accumulated,
+        result(*REAL_FLOATS, 'complex64')),
+    Row('order', 'cumsum cumprod logcumsumexp', 'another order, and in 16 bits MLX rounds every step', scanned,
         result(*REAL_FLOATS, 'complex64')),
     Row('library', 'exp sigmoid logaddexp', 'a vector exp that overflows above 88 and flushes below -87', extreme_exp),
     Row('library', 'exp sigmoid logaddexp', 'a vector exp, up to 60 ulp off', ulp(60)),

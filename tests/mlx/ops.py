@@ -10,6 +10,9 @@ from compare import Case, mlx_has, mx_dtype
 REDUCED = (((3, 5), {}), ((3, 5), {'axis': [0]}), ((4, 700), {'axis': [1], 'keepdims': True}),
            ((2, 3, 4), {'axis': [0, 2]}), ((2, 5), {'axis': []}), ((3, 1), {'axis': [1]}), ((0, 3), {'axis': [0]}),
            ((), {}))
+SCANNED = (((7,), {}), ((3, 5), {}), ((3, 5), {'axis': 0}), ((2, 3, 40), {'axis': -1, 'reverse': True}),
+           ((4, 200), {'axis': 1, 'inclusive': False}), ((300, 2), {'axis': 0, 'reverse': True, 'inclusive': False}),
+           ((0, 3), {'axis': 0}), ((), {}))
 CREATED = {'full': ({'shape': [2, 3], 'vals': 7, 'dtype': 'int32'},), 'zeros': ({'shape': [2], 'dtype': 'int8'},),
            'ones': ({'shape': [2, 1], 'dtype': 'float16'},), 'eye': ({'n': 3, 'm': 4, 'k': 1, 'dtype': 'float32'},),
            'identity': ({'n': 3, 'dtype': 'int32'},), 'tri': ({'n': 3, 'm': 4, 'k': -1, 'dtype': 'float32'},),
@@ -124,6 +127,11 @@ def cases(o):
         for d in DTYPES:
             for shape, at in VIEWS.get(name, ()):
                 yield Case(name, [filled(d, shape, rng)], at)
+    elif o['class'] == 'scan':
+        for d in DTYPES:
+            for shape, at in SCANNED:
+                if name != 'cumprod' or elements(shape) < 100 or d not in (*FLOATS, 'complex64'):
+                    yield Case(name, [filled(d, shape, rng, True)], at)
     elif o['class'] == 'reduce':
         one = name in ('argmax', 'argmin')
         for d in DTYPES:
@@ -174,7 +182,7 @@ def is_exact(o, case=None):
     """Has the op one right result, bit for bit?"""
     if case and 'complex64' in case.dtypes and o['name'] in ROUNDS_COMPLEX:
         return False
-    picks = ('max', 'min', 'any', 'all', 'argmax', 'argmin')
+    picks = ('max', 'min', 'any', 'all', 'argmax', 'argmin', 'cummax', 'cummin')
     moves = (*VIEWS, *CREATED, *INDEXED, 'full_like', 'depends')
     return o['exact'] or o['class'] in ('view', 'copy') or o['name'] in picks or o['name'] in moves
 
