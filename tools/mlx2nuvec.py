@@ -102,6 +102,15 @@ def split(node):
     return out
 
 
+NO_REDUCTION = 4  # of Scatter and SliceUpdate: the update itself
+
+
+def slice_update(node):
+    """x[slice] = update; x.at[slice].add(update) and its like have no op."""
+    mode, start, stop, step = node.arguments
+    return ('slice_update' if mode == NO_REDUCTION else None), {'start': start, 'stop': stop, 'step': step}
+
+
 def indices(arrays):
     return arrays[0] if len(arrays) == 1 else arrays
 
@@ -141,11 +150,13 @@ ELEMENT_WISE = {
 }
 TABLE = {
     **ELEMENT_WISE,
+    'AsStrided': shaped('as_strided', shape=0, strides=1, offset=2),
     'AsType': shaped('astype', dtype=lambda n: n.outputs[0].dtype),
     'Broadcast': shaped('broadcast_to', shape=0),
     'Copy': shaped('copy'),
     'Depends': shaped('depends'),
     'DynamicSlice': shaped('dynamic_slice', axes=0, slice_size=1),
+    'DynamicSliceUpdate': shaped('dynamic_slice_update', axes=0),
     'ExpandDims': shaped('expand_dims', axis=0),
     'Flatten': shaped('reshape', shape=lambda n: n.outputs[0].shape),
     'Full': same_value,
@@ -155,6 +166,7 @@ TABLE = {
     'Reshape': shaped('reshape', shape=0),
     'Scan': scan,
     'Slice': shaped('slice', start=0, stop=1, step=2),
+    'SliceUpdate': slice_update,
     'Split': split,
     'Squeeze': shaped('squeeze', axis=0),
     'StopGradient': shaped('stop_gradient'),

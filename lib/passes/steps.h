@@ -42,7 +42,7 @@ nvt_val nvt_move(nvt *t, const nvt_opcall *call, nv_value x); /* the others */
 /* ---- trace_index.c ---- */
 /* take: flat, of x flattened. pos: of the indices. */
 nvt_val nvt_taken(nvt *t, const nvt_opcall *call, nv_value x, nvt_val indices, nv_pos pos, bool flat, uint32_t axis);
-nvt_val nvt_read_by_index(nvt *t, const nvt_opcall *call, nv_value x);
+nvt_val nvt_index(nvt *t, const nvt_opcall *call, nv_value x);
 
 /* ---- trace_scan.c ---- */
 /* cumsum, cumprod, …: its operand is converted to d first. */

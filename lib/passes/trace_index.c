@@ -1,7 +1,8 @@
-/* trace_index.c - tracing: reading by index arrays (take, take_along_axis, gather, dynamic_slice). An index array of
- * any integer dtype becomes int32 or int64 with negative indices counted from the end, by element-wise ops that fuse
- * with what makes it; then pick reads, and checks. Where the index's range is known, what it can't be isn't looked for.
- */
+/* trace_index.c - tracing: reading by index arrays (take, take_along_axis, gather, dynamic_slice, as_strided), and parts
+ * of an array replaced, which is a choice by index between two arrays (slice_update, dynamic_slice_update). An index
+ * array of any integer dtype becomes int32 or int64 with negative indices counted from the end, by element-wise ops that
+ * fuse with what makes it; then pick reads, and checks. Where the index's range is known, what it can't be isn't looked
+ * for. */
 #include "steps.h"
 
 /* ---- indices ---- */
@@ -15,8 +16,8 @@ static nv_value index_operand(nvt *t, const nvt_opcall *call, nvt_val v, nv_pos 
   return NV_NONE;
 }
 
-/* The index for an axis of n elements, part of an array of whole elements: int32, or int64 where that is needed. What
- * is outside stays outside. */
+/* The index for an axis of n elements, part of sums up to whole: int32, or int64 where that is needed. What is outside
+ * stays outside. */
 static nv_value normal_index(nvt *t, const nvt_opcall *call, nv_value i, int64_t n, int64_t whole) {
   const nv_dtype d = nv_dtype_of(t->g, i);
   int64_t least, most;
@@ -88,8 +89,7 @@ nvt_val nvt_taken(nvt *t, const nvt_opcall *call, nv_value x, nvt_val indices, n
     thin[k] = before || behind ? 1 : out[k];
   }
   for (uint32_t k = 0; k < rank; k++) places[k] = k == axis ? -1 : k < axis ? (int64_t)k : (int64_t)k - 1 + m;
-  const int64_t whole = nv_shape_count(t->c, nv_shape_at(t->g, x));
-  i = normal_index(t, call, i, dims[axis], whole);
+  i = normal_index(t, call, i, dims[axis], dims[axis]);
   if (i != NV_NONE && axis + m < rank - 1 + m) i = nvt_reshaped(t, call, false, i, thin + axis, rank - 1 + m - axis);
   return nvt_done(pick(t, call, true, x, i, out, rank - 1 + m, places));
 }
@@ -130,14 +130,14 @@ static nvt_val take_along_axis(nvt *t, const nvt_opcall *call, nv_value x) {
   const int64_t n = dims[axis];
   x = nvt_repeated(t, call, false, x, dims, rank);
   if (x == NV_NONE) return nvt_poison();
-  i = normal_index(t, call, i, n, nv_shape_count(t->c, nv_shape_at(t->g, x)));
+  i = normal_index(t, call, i, n, n);
   return nvt_done(pick(t, call, true, x, i, out, rank, places));
 }
 
 /* ---- blocks ---- */
 
 typedef struct blocks { /* of an array: where they start, and how large they are */
-  nv_value at[NV_MAX_RANK];   /* an axis: the index array, of shape lead; NV_NONE: 0 */
+  nv_value at[NV_MAX_RANK];   /* an axis: the index array, counted from 0, that broadcasts to lead; NV_NONE: 0 */
   int64_t lead[NV_MAX_RANK];  /* the index arrays' common shape */
   int64_t size[NV_MAX_RANK];  /* an axis of the array */
   uint32_t nlead;
@@ -152,7 +152,7 @@ static nv_value joined(nvt *t, const nvt_opcall *call, nv_op op, nv_value v, nvt
 }
 
 /* The index of axis k for the result's shape lead + size: the block's start, and within it the element's own place. */
-static nv_value index_in_block(nvt *t, const nvt_opcall *call, const blocks *b, uint32_t k, int64_t n, int64_t whole,
+static nv_value index_in_block(nvt *t, const nvt_opcall *call, const blocks *b, uint32_t k, int64_t whole,
                                uint32_t rank) {
   int64_t thin[NV_MAX_RANK], line[NV_MAX_RANK];
   const uint32_t m = b->nlead, all = m + rank;
@@ -162,13 +162,11 @@ static nv_value index_in_block(nvt *t, const nvt_opcall *call, const blocks *b, 
   }
   nv_value v = NV_NONE;
   if (b->at[k] != NV_NONE) {
-    v = normal_index(t, call, b->at[k], n, whole);
-    if (v == NV_NONE) return v;
-    v = nvt_repeated(t, call, false, v, b->lead, m);
+    v = nvt_repeated(t, call, false, b->at[k], b->lead, m);
     v = nvt_reshaped(t, call, false, v, thin, all);
     if (v == NV_NONE || b->size[k] == 1) return v;
   }
-  const nv_value own = nvt_indices(t, call, false, b->size[k], whole, line, all);
+  const nv_value own = nvt_indices(t, call, false, b->size[k], whole > b->size[k] ? whole : b->size[k], line, all);
   return own == NV_NONE ? own : joined(t, call, NV_OP_add, v, nvt_array(own));
 }
 
@@ -183,15 +181,17 @@ static nvt_val is_inside(nvt *t, const nvt_opcall *call, nv_value i, int64_t n) 
   return r.kind == NVT_NONE ? below : nvt_step(t, call, false, NV_OP_logical_and, r, below, nvt_none());
 }
 
+/* What sums of indices get to, whose sign counts. */
+static int64_t most_of_sum(int64_t whole) { return (NV_MAX_RANK + 2) * whole; }
+
 /* Axes from..to of x made one axis: an index along it, the sum of theirs; below 0 where one of them is outside. */
 static nv_value one_index(nvt *t, const nvt_opcall *call, const blocks *b, const int64_t *dims, uint32_t rank,
                           uint32_t from, uint32_t to, int64_t whole) {
   nv_value index = NV_NONE;
-  int64_t stride = 1, most = INT64_MAX; /* most: what sums get to, whose sign counts */
-  if (from < to && !nv_mul64(whole, to - from + 2, &most)) nv_bug(t->c, "more than 2^48 elements");
-  if (from == to) most = whole;
+  int64_t stride = 1;
+  const int64_t most = from < to ? most_of_sum(whole) : 2 * dims[from];
   for (uint32_t k = to + 1; k-- > from; stride *= dims[k]) {
-    const nv_value i = index_in_block(t, call, b, k, dims[k], most, rank);
+    const nv_value i = index_in_block(t, call, b, k, most, rank);
     if (i == NV_NONE) return i;
     nvt_val term = nvt_array(i);
     if (stride != 1) term = nvt_step(t, call, false, NV_OP_multiply, term, nvt_int(stride), nvt_none());
@@ -255,8 +255,22 @@ static bool block_sizes(nvt *t, const nvt_opcall *call, uint32_t k, const int64_
   return true;
 }
 
-/* Index arrays of a list, or one alone, by axis; false: reported. */
-static bool list_indices(nvt *t, const nvt_opcall *call, const int64_t *axes, uint32_t n, blocks *b) {
+/* Counts the indices of n axes from 0; false: reported. */
+static bool count_from_0(nvt *t, const nvt_opcall *call, const int64_t *dims, uint32_t rank, const int64_t *axes,
+                         uint32_t n, blocks *b) {
+  int64_t whole = 1;
+  for (uint32_t k = 0; k < rank; k++) whole *= dims[k] > 0 ? dims[k] : 1;
+  for (uint32_t i = 0; i < n; i++) {
+    const int64_t size = dims[axes[i]];
+    nv_value *at = &b->at[axes[i]];
+    if ((*at = normal_index(t, call, *at, size, n == 1 ? 2 * size : most_of_sum(whole))) == NV_NONE) return false;
+  }
+  return true;
+}
+
+/* Index arrays of a list, or one alone, by axis of an array of shape dims; false: reported. */
+static bool list_indices(nvt *t, const nvt_opcall *call, const int64_t *dims, uint32_t rank, const int64_t *axes,
+                         uint32_t n, blocks *b) {
   const nvt_arg *a = &call->in[1];
   const bool list = a->v.kind == NVT_LIST;
   nv_shape shapes[NV_MAX_RANK], all;
@@ -271,6 +285,7 @@ static bool list_indices(nvt *t, const nvt_opcall *call, const int64_t *axes, ui
     b->at[axes[i]] = v;
     shapes[i] = nv_shape_at(t->g, v);
   }
+  if (!count_from_0(t, call, dims, rank, axes, n, b)) return false;
   if (!nv_broadcast_shapes(t->c, shapes, n, &all, &why)) {
     nvt_error(t, a->pos, "gather: %s", why);
     return false;
@@ -289,7 +304,7 @@ static nvt_val gather(nvt *t, const nvt_opcall *call, nv_value x) {
   if (!nvt_axes(t, call, 0, &a, rank, axes, &n)) return nvt_poison();
   for (uint32_t k = 0; k < rank; k++) b.at[k] = NV_NONE, b.size[k] = dims[k];
   for (uint32_t i = 0; i < n; i++) b.size[axes[i]] = 1;
-  if (!list_indices(t, call, axes, n, &b)) return nvt_poison();
+  if (!list_indices(t, call, dims, rank, axes, n, &b)) return nvt_poison();
   if (s.v.kind != NVT_NONE && !block_sizes(t, call, 1, dims, rank, b.size)) return nvt_poison();
   return nvt_done(read_blocks(t, call, true, x, &b));
 }
@@ -301,16 +316,16 @@ static nv_value element_of(nvt *t, const nvt_opcall *call, nv_value v, int64_t i
   return nvt_reshaped(t, call, false, nvt_sliced(t, call, false, v, first, NULL, count), NULL, 0);
 }
 
-/* start_indices and axes of attribute k; false: reported. */
-static bool starts(nvt *t, const nvt_opcall *call, uint32_t operand, uint32_t rank, blocks *b) {
+/* start_indices, an operand, in an array of shape dims, and axes; false: reported. */
+static bool starts(nvt *t, const nvt_opcall *call, uint32_t operand, const int64_t *dims, uint32_t rank, blocks *b) {
   const nvt_arg a = nvt_attr(call, 0), *s = &call->in[operand];
-  int64_t axes[NV_MAX_RANK], dims[NV_MAX_RANK];
+  int64_t axes[NV_MAX_RANK], count[NV_MAX_RANK];
   uint32_t n;
   if (!nvt_axes(t, call, 0, &a, rank, axes, &n)) return false;
   const nv_value v = index_operand(t, call, s->v, s->pos);
   if (v == NV_NONE) return false;
-  const uint32_t own = nvt_sizes_of(t, v, dims);
-  if (own > 1 || (own ? dims[0] : 1) != (int64_t)n) {
+  const uint32_t own = nvt_sizes_of(t, v, count);
+  if (own > 1 || (own ? count[0] : 1) != (int64_t)n) {
     nvt_error(t, s->pos, "%s: start_indices has one index an axis of axes: [%u], not %s", nv_ops[call->op].name, n,
               nvt_show_shape(t, nv_shape_at(t->g, v)));
     return false;
@@ -319,24 +334,236 @@ static bool starts(nvt *t, const nvt_opcall *call, uint32_t operand, uint32_t ra
   for (uint32_t i = 0; i < n; i++)
     if ((b->at[axes[i]] = element_of(t, call, v, i)) == NV_NONE) return false;
   b->nlead = 0;
-  return true;
+  return count_from_0(t, call, dims, rank, axes, n, b);
 }
 
 static nvt_val dynamic_slice(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t dims[NV_MAX_RANK], first[NV_MAX_RANK] = {0};
   const uint32_t rank = nvt_sizes_of(t, x, dims);
   blocks b;
-  if (!starts(t, call, 1, rank, &b) || !block_sizes(t, call, 1, dims, rank, b.size)) return nvt_poison();
+  if (!starts(t, call, 1, dims, rank, &b) || !block_sizes(t, call, 1, dims, rank, b.size)) return nvt_poison();
   for (uint32_t k = 0; k < rank; k++)
     if (b.at[k] != NV_NONE) return nvt_done(read_blocks(t, call, true, x, &b));
   return nvt_done(nvt_sliced(t, call, true, x, first, NULL, b.size));
 }
 
-nvt_val nvt_read_by_index(nvt *t, const nvt_opcall *call, nv_value x) {
+/* ---- parts replaced ---- */
+
+/* The update in the dtype of a and of the shape dims, to which it broadcasts; NV_NONE: reported. */
+static nv_value update_operand(nvt *t, const nvt_opcall *call, nv_value a, const int64_t *dims, uint32_t rank) {
+  const nv_shape want = nv_shape_of_ints(t->c, dims, rank);
+  const nvt_arg *u = &call->in[1];
+  nv_shape both;
+  const char *why;
+  uint64_t bits;
+  nv_value v;
+  if (u->v.kind == NVT_ARRAY)
+    v = nvt_converted(t, call, false, u->v.u.v, nv_dtype_of(t->g, a));
+  else if (!nvt_weak_bits(t, u->v, nv_dtype_of(t->g, a), u->pos, &bits))
+    return NV_NONE;
+  else
+    v = nvt_constant(t, nv_dtype_of(t->g, a), bits, u->pos, false).u.v;
+  if (v == NV_NONE) return v;
+  const nv_shape shapes[2] = {nv_shape_at(t->g, v), want};
+  if (nv_broadcast_shapes(t->c, shapes, 2, &both, &why) && both == want)
+    return nvt_repeated(t, call, false, v, dims, rank);
+  nvt_error(t, u->pos, "%s: %s doesn't broadcast to %s", nv_ops[call->op].name, nvt_show_shape(t, shapes[0]),
+            nvt_show_shape(t, want));
+  return NV_NONE;
+}
+
+/* cond and x, where both are. */
+static nvt_val both(nvt *t, const nvt_opcall *call, nvt_val cond, nvt_val x) {
+  if (nvt_is_poison(x) || x.kind == NVT_NONE) return nvt_is_poison(x) ? x : cond;
+  return cond.kind == NVT_NONE ? x : nvt_step(t, call, false, NV_OP_logical_and, cond, x, nvt_none());
+}
+
+/* Is place k of an axis of n one of first, first + step, … last? None: all are. */
+static nvt_val is_on(nvt *t, const nvt_opcall *call, uint32_t rank, uint32_t axis, int64_t n, int64_t first,
+                     int64_t last, int64_t step) {
+  int64_t line[NV_MAX_RANK] = {0};
+  nvt_val r = nvt_none();
+  if (first == 0 && last == n - 1 && step == 1) return r;
+  for (uint32_t k = 0; k < rank; k++) line[k] = k == axis ? n : 1;
+  const nvt_val i = nvt_done(nvt_indices(t, call, false, n, n, line, rank));
+  if (first > 0) r = both(t, call, r, nvt_step(t, call, false, NV_OP_greater_equal, i, nvt_int(first), nvt_none()));
+  if (last < n - 1) r = both(t, call, r, nvt_step(t, call, false, NV_OP_less_equal, i, nvt_int(last), nvt_none()));
+  if (step == 1) return r;
+  nvt_val rest = nvt_step(t, call, false, NV_OP_subtract, i, nvt_int(first), nvt_none());
+  rest = nvt_step(t, call, false, NV_OP_remainder, rest, nvt_int(step), nvt_none());
+  return both(t, call, r, nvt_step(t, call, false, NV_OP_equal, rest, nvt_int(0), nvt_none()));
+}
+
+/* Elements along axes by[k] apart: each repeated up to the next. */
+static nv_value spread_out(nvt *t, const nvt_opcall *call, nv_value u, int64_t *count, const int64_t *by,
+                           uint32_t rank) {
+  int64_t thin[2 * NV_MAX_RANK], wide[2 * NV_MAX_RANK], first[NV_MAX_RANK] = {0};
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < rank; k++) {
+    thin[n] = wide[n] = count[k];
+    n++;
+    if (by[k] > 1) thin[n] = 1, wide[n++] = by[k];
+  }
+  if (n == rank) return u;
+  if (n > NV_MAX_RANK) {
+    nvt_refuse(t, call->pos, "slice_update over %u axes", n);
+    return NV_NONE;
+  }
+  u = nvt_repeated(t, call, false, nvt_reshaped(t, call, false, u, thin, n), wide, n);
+  for (uint32_t k = 0; k < rank; k++) wide[k] = count[k] * by[k];
+  u = nvt_reshaped(t, call, false, u, wide, rank);
+  for (uint32_t k = 0; k < rank; k++) count[k] = (count[k] - 1) * by[k] + 1;
+  return nvt_sliced(t, call, false, u, first, NULL, count);
+}
+
+static nvt_val slice_update(nvt *t, const nvt_opcall *call, nv_value a) {
+  int64_t dims[NV_MAX_RANK], count[NV_MAX_RANK], first[NV_MAX_RANK], by[NV_MAX_RANK], turn[NV_MAX_RANK],
+      from[NV_MAX_RANK];
+  const uint32_t rank = nvt_sizes_of(t, a, dims);
+  nvt_attrs part;
+  if (!nvt_read_attrs(t, call, nv_shape_at(t->g, a), &part)) return nvt_poison();
+  const int64_t *list = nv_attr_list(t->c, part.attr);
+  for (uint32_t k = 0; k < rank; k++) count[k] = nv_dim_value(t->c, nv_shape_dims(t->c, part.shape)[k]);
+  nv_value u = update_operand(t, call, a, count, rank);
+  if (u == NV_NONE) return nvt_poison();
+  if (!nv_shape_count(t->c, part.shape)) return nvt_array(a);
+  nvt_val cond = nvt_none();
+  bool turned = false;
+  for (uint32_t k = 0; k < rank; k++) { /* upwards */
+    const bool down = list[rank + k] < 0;
+    by[k] = down ? -list[rank + k] : list[rank + k];
+    first[k] = down ? list[k] - (count[k] - 1) * by[k] : list[k];
+    turn[k] = down ? -1 : 1;
+    from[k] = down ? count[k] - 1 : 0;
+    turned = turned || down;
+  }
+  if (turned) u = nvt_sliced(t, call, false, u, from, turn, count);
+  for (uint32_t k = 0; k < rank; k++) {
+    cond = both(t, call, cond, is_on(t, call, rank, k, dims[k], first[k], first[k] + (count[k] - 1) * by[k], by[k]));
+    if (nvt_is_poison(cond)) return cond;
+  }
+  if (u != NV_NONE) u = spread_out(t, call, u, count, by, rank);
+  u = nvt_padded(t, call, cond.kind == NVT_NONE, u, first, dims);
+  if (u == NV_NONE || cond.kind == NVT_NONE) return nvt_done(u);
+  return nvt_step(t, call, true, NV_OP_where, cond, nvt_array(u), nvt_array(a));
+}
+
+/* Element i of a is element i - start of the update, where it has one. */
+static nvt_val dynamic_slice_update(nvt *t, const nvt_opcall *call, nv_value a) {
+  int64_t dims[NV_MAX_RANK], size[NV_MAX_RANK], zero[NV_MAX_RANK] = {0}, own[NV_MAX_RANK];
+  const uint32_t rank = nvt_sizes_of(t, a, dims);
+  const nvt_arg *given = &call->in[1];
+  const uint32_t r = given->v.kind == NVT_ARRAY ? nvt_sizes_of(t, given->v.u.v, own) : 0;
+  for (uint32_t k = 0; k < rank; k++) size[k] = k + r < rank ? dims[k] : own[k + r - rank];
+  bool fits = r <= rank;
+  for (uint32_t k = 0; k < rank && fits; k++) fits = size[k] <= dims[k];
+  if (!fits) {
+    nvt_error(t, given->pos, "dynamic_slice_update: %s doesn't fit into %s",
+              nvt_show_shape(t, nv_shape_at(t->g, given->v.u.v)), nvt_show_shape(t, nv_shape_at(t->g, a)));
+    return nvt_poison();
+  }
+  blocks b;
+  if (!starts(t, call, 2, dims, rank, &b)) return nvt_poison();
+  nv_value u = update_operand(t, call, a, size, rank);
+  if (u == NV_NONE) return nvt_poison();
+  if (!nv_shape_count(t->c, nv_shape_at(t->g, u))) return nvt_array(a);
+  nvt_val cond = nvt_none();
+  int64_t wide[NV_MAX_RANK];
+  const int64_t whole = most_of_sum(nv_shape_count(t->c, nv_shape_at(t->g, a)));
+  bool picks = false;
+  for (uint32_t k = 0; k < rank; k++) {
+    b.size[k] = dims[k];
+    wide[k] = b.at[k] == NV_NONE ? dims[k] : size[k];
+    picks = picks || b.at[k] != NV_NONE;
+    nvt_val on;
+    if (b.at[k] == NV_NONE) {
+      on = is_on(t, call, rank, k, dims[k], 0, size[k] - 1, 1);
+    } else {
+      const nvt_val down = nvt_step(t, call, false, NV_OP_negative, nvt_array(b.at[k]), nvt_none(), nvt_none());
+      b.at[k] = down.kind == NVT_ARRAY ? down.u.v : NV_NONE;
+      const nv_value i = b.at[k] == NV_NONE ? NV_NONE : index_in_block(t, call, &b, k, whole, rank);
+      on = i == NV_NONE ? nvt_poison() : is_inside(t, call, i, size[k]);
+    }
+    cond = both(t, call, cond, on);
+    if (nvt_is_poison(cond)) return cond;
+  }
+  u = nvt_padded(t, call, false, u, zero, wide);
+  if (picks && u != NV_NONE) u = read_blocks(t, call, cond.kind == NVT_NONE, u, &b);
+  if (u == NV_NONE || cond.kind == NVT_NONE) return nvt_done(u);
+  return nvt_step(t, call, true, NV_OP_where, cond, nvt_array(u), nvt_array(a));
+}
+
+/* Elements of the flattened array at offset and strides, all of which it has. */
+static nvt_val as_strided(nvt *t, const nvt_opcall *call, nv_value x) {
+  int64_t dims[NV_MAX_RANK], strides[NV_MAX_RANK], line[NV_MAX_RANK], offset, least, most, place[1] = {-1};
+  uint32_t rank = nvt_sizes_of(t, x, dims);
+  const nvt_arg s = nvt_attr(call, 0), by = nvt_attr(call, 1), at = nvt_attr(call, 2);
+  const int64_t n = nv_shape_count(t->c, nv_shape_at(t->g, x));
+  int64_t dense = 1;
+  for (uint32_t k = rank; k-- > 0; dense *= dims[k]) strides[k] = dense;
+  if (s.v.kind != NVT_NONE) {
+    nv_shape shape;
+    if (!nvt_sizes(t, call, 0, &s, 0, false, &shape) || !nvt_check_shape(t, shape, s.pos)) return nvt_poison();
+    const uint32_t own = nv_shape_rank(t->c, shape);
+    if (by.v.kind == NVT_NONE && own != rank) {
+      nvt_error(t, s.pos, "as_strided: strides for rank %u, but rank %u", rank, own);
+      return nvt_poison();
+    }
+    rank = own;
+    for (uint32_t k = 0; k < rank; k++) dims[k] = nv_dim_value(t->c, nv_shape_dims(t->c, shape)[k]);
+  }
+  if (by.v.kind != NVT_NONE) {
+    bool good = by.v.kind == NVT_LIST && by.v.u.seq->n == rank;
+    for (uint32_t k = 0; k < rank && good; k++) {
+      good = by.v.u.seq->at[k].kind == NVT_INT;
+      strides[k] = by.v.u.seq->at[k].u.i;
+    }
+    if (!good) return nvt_wrong_attr(t, call, 1, &by, nv_format(t->c, "a list of %u ints", rank)), nvt_poison();
+  }
+  if (!nvt_int_attr(t, call, 2, &offset)) return nvt_poison();
+  const bool empty = !nv_shape_count(t->c, nv_shape_of_ints(t->c, dims, rank));
+  least = most = offset;
+  for (uint32_t k = 0; k < rank && !empty; k++) {
+    int64_t span;
+    if (!nv_mul64(dims[k] - 1, strides[k], &span) ||
+        !nv_add64(span < 0 ? least : most, span, span < 0 ? &least : &most))
+      least = -1;
+    if (least < 0) break;
+  }
+  if (!empty && (least < 0 || most >= n)) {
+    nvt_error(t, at.given ? at.pos : call->pos, "as_strided reaches outside of the %lld elements of %s", (long long)n,
+              nvt_show_array(t, x));
+    return nvt_poison();
+  }
+  nv_value index = NV_NONE;
+  for (uint32_t k = 0; k < rank && !empty; k++) {
+    if (dims[k] == 1 || strides[k] == 0) continue;
+    for (uint32_t i = 0; i < rank; i++) line[i] = i == k ? dims[k] : 1;
+    nvt_val own = nvt_done(nvt_indices(t, call, false, dims[k], most_of_sum(n), line, rank));
+    own = nvt_step(t, call, false, NV_OP_multiply, own, nvt_int(strides[k]), nvt_none());
+    if ((index = joined(t, call, NV_OP_add, index, own)) == NV_NONE) return nvt_poison();
+  }
+  nvt_val i = index == NV_NONE ? nvt_alone(t, nvt_int(offset), call->pos) : nvt_array(index);
+  if (index != NV_NONE && offset) i = nvt_step(t, call, false, NV_OP_add, i, nvt_int(offset), nvt_none());
+  if (i.kind != NVT_ARRAY) return i;
+  return nvt_done(pick(t, call, true, flattened(t, call, x), i.u.v, dims, rank, place));
+}
+
+static nvt_val contiguous(nvt *t, const nvt_opcall *call, nv_value x) {
+  const nvt_arg a = nvt_attr(call, 0);
+  if (a.v.kind != NVT_BOOL) return nvt_wrong_attr(t, call, 0, &a, "true or false"), nvt_poison();
+  return nvt_array(x);
+}
+
+nvt_val nvt_index(nvt *t, const nvt_opcall *call, nv_value x) {
   switch (call->op) {
   case NV_OP_take: return take(t, call, x);
   case NV_OP_take_along_axis: return take_along_axis(t, call, x);
   case NV_OP_gather: return gather(t, call, x);
+  case NV_OP_slice_update: return slice_update(t, call, x);
+  case NV_OP_dynamic_slice_update: return dynamic_slice_update(t, call, x);
+  case NV_OP_as_strided: return as_strided(t, call, x);
+  case NV_OP_contiguous: return contiguous(t, call, x);
   default: return dynamic_slice(t, call, x);
   }
 }

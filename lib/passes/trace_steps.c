@@ -229,7 +229,11 @@ static expansion *of_array(nv_op op) {
   case NV_OP_take:
   case NV_OP_take_along_axis:
   case NV_OP_gather:
-  case NV_OP_dynamic_slice: return nvt_read_by_index;
+  case NV_OP_dynamic_slice:
+  case NV_OP_slice_update:
+  case NV_OP_dynamic_slice_update:
+  case NV_OP_as_strided:
+  case NV_OP_contiguous: return nvt_index;
   default: return NULL;
   }
 }

@@ -41,6 +41,12 @@ def gather(x, indices, at):
     return x[tuple(mx.broadcast_arrays(*[e.reshape([1] * (lead - e.ndim) + list(e.shape)) for e in every]))]
 
 
+def replaced(x, update, at):
+    x = mx.array(x)
+    x[tuple(slice(*t) for t in zip(*(at.get(k) or [None] * x.ndim for k in ('start', 'stop', 'step'))))] = update
+    return x
+
+
 # Ops that aren't mx.NAME(*inputs, **attributes).
 CALLS = {
     'nan_equal': lambda ins, at: mx.logical_or(mx.equal(*ins), mx.logical_and(mx.not_equal(ins[0], ins[0]),
@@ -51,6 +57,8 @@ CALLS = {
                                                                     for k in ('start', 'stop', 'step'))))],
     'depends': lambda ins, at: mx.depends([ins[0]], list(ins[1:]))[0],
     'gather': lambda ins, at: gather(ins[0], ins[1:], at),
+    'slice_update': lambda ins, at: replaced(*ins, at),
+    'dynamic_slice_update': lambda ins, at: mx.slice_update(*ins, at['axes']),
     'dynamic_slice': lambda ins, at: mx.slice(*ins, at['axes'], at['slice_size']),
 }
 

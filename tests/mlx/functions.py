@@ -121,6 +121,28 @@ def cut_out(rng, x):
     return lambda x: mx.slice(x, start, (axis,), size)
 
 
+def set_part(rng, x):
+    index = tuple(slice(None, None, rng.choice((1, 2, -1))) for _ in range(x.ndim))
+
+    def f(x):
+        y = mx.array(x)
+        y[index] = mx.abs(x[index])
+        return y
+    return f
+
+
+def set_block(rng, x):
+    axis = rng.randrange(x.ndim)
+    size = [slice(0, max(n // 2, 1)) if k == axis else slice(None) for k, n in enumerate(x.shape)]
+    start = mx.array([rng.randint(0, x.shape[axis] - size[axis].stop)])
+    return lambda x: mx.slice_update(x, x[tuple(size)], start, (axis,))
+
+
+def strided(rng, x):
+    n = x.size
+    return lambda x: mx.as_strided(x, (2, max(n - 1, 1)), (1 if n > 1 else 0, 1))
+
+
 def gradient(rng, x):
     f = rng.choice((lambda v: mx.sum(mx.square(v)), lambda v: mx.sum(mx.sin(v) * v), lambda v: mx.sum(nn.gelu(v)),
                     lambda v: mx.sum(mx.abs(v))))
@@ -159,7 +181,8 @@ UNARY.update({
     'softmax 0': one_axis('softmax'), 'var 1': reduced('var', ddof=1)})
 UNARY.update({'slice': sliced, 'index': lambda rng, x: lambda x: x[-1],
               'split': lambda rng, x: lambda x: mx.split(x, 2, -1)[1], 'take': taken,
-              'take_along_axis': taken_along, 'index arrays': indexed, 'slice from': cut_out})
+              'take_along_axis': taken_along, 'index arrays': indexed, 'slice from': cut_out, 'set slice': set_part, 'set block': set_block,
+              'as_strided': strided})
 UNARY.update({n: reduced(n) for n in 'sum prod max min mean var std any all'.split()})
 BINARY = {n: plain(n) for n in (
     'add subtract multiply divide floor_divide remainder divmod power maximum minimum logaddexp arctan2 equal '

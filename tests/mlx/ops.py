@@ -33,6 +33,9 @@ VIEWS = {'reshape': (((2, 6), {'shape': [3, 4]}), ((2, 6), {'shape': [-1]}), ((1
          'swapaxes': (((2, 3, 4), {'axis1': 0, 'axis2': -1}),),
          'tril': (((3, 4), {}), ((3, 4), {'k': -1})), 'triu': (((3, 4), {}), ((3, 4), {'k': 1})),
          'zeros_like': (((2, 3), {}),), 'ones_like': (((2, 3), {}),),
+         'as_strided': (((4, 6), {'shape': [3, 4], 'strides': [2, 1]}), ((4, 6), {'shape': [6], 'strides': [-1], 'offset': 5}),
+                        ((4, 6), {})),
+         'contiguous': (((2, 3), {}),),
          'squeeze': (((1, 3, 1), {}), ((1, 3, 1), {'axis': [0]}))}
 
 # Shape, shapes of the index arrays, attributes.
@@ -183,7 +186,7 @@ def is_exact(o, case=None):
     if case and 'complex64' in case.dtypes and o['name'] in ROUNDS_COMPLEX:
         return False
     picks = ('max', 'min', 'any', 'all', 'argmax', 'argmin', 'cummax', 'cummin')
-    moves = (*VIEWS, *CREATED, *INDEXED, 'full_like', 'depends')
+    moves = (*VIEWS, *CREATED, *INDEXED, 'slice_update', 'dynamic_slice_update', 'full_like', 'depends')
     return o['exact'] or o['class'] in ('view', 'copy') or o['name'] in picks or o['name'] in moves
 
 

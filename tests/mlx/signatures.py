@@ -13,6 +13,7 @@ OTHERWISE = {
     'clip': "MLX: a, a_min, a_max; ops.md: x, min, max",
     'depends': "MLX: two lists of arrays",
     'slice': "MLX: x[start:stop:step]; its mx.slice is dynamic_slice here",
+    'slice_update': "MLX: x[start:stop:step] = update; its mx.slice_update is dynamic_slice_update here",
     'copy': "MLX: mx.array(a), or copy.copy",
     'zeros_like': "MLX has a dtype too",
     'ones_like': "MLX has a dtype too",

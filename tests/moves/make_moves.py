@@ -343,12 +343,90 @@ def reads():
     case('dynamic_slice(x, i, [0], [0, 2, 2])', np.zeros((0, 2, 2), 'float32'), x=x, i=s[:1])
 
 
+def replaced(x, u, **parts):
+    """x with a slice of it replaced."""
+    out = x.copy()
+    names = ('start', 'stop', 'step')
+    n = max(len(v) for v in parts.values())
+    out[tuple(slice(*((parts.get(k, []) + [None] * n)[a] for k in names)) for a in range(n))] = u
+    return out
+
+
+def block_replaced(x, u, start, axes):
+    """x with u's block at start replaced, element by element."""
+    out, u = x.copy(), np.broadcast_to(u, x.shape[:x.ndim - u.ndim] + u.shape).astype(x.dtype)
+    first = [0] * x.ndim
+    for a, s in zip(axes, start):
+        first[a] = s + x.shape[a] if s < 0 else s
+    for place in np.ndindex(*u.shape):
+        at = tuple(p + f for p, f in zip(place, first))
+        if all(0 <= a < d for a, d in zip(at, x.shape)):
+            out[at] = u[place]
+    return out
+
+
+def strided(x, shape, strides, offset=0):
+    at = np.full(shape, offset, 'int64')
+    for k, (n, s) in enumerate(zip(shape, strides)):
+        at += (np.arange(n) * s).reshape([n if i == k else 1 for i in range(len(shape))])
+    return x.reshape(-1)[at]
+
+
+def updates():
+    x = array((6, 5))
+    for d in ('bool', 'uint8', 'float16', 'float32'):
+        v, u = array((6, 5), d), array((2, 5), d)[::-1]
+        case('slice_update(x, y, [1], [3])', replaced(v, u, start=[1], stop=[3]), x=v, y=u)
+    u = array((3, 2)) + 50
+    case('slice_update(x, y, [0, 1], [6, 5], [2, 3])', replaced(x, u, start=[0, 1], stop=[6, 5], step=[2, 3]), x=x, y=u)
+    case('slice_update(x, y, start=[5, None], stop=[None, 2], step=[-2])',
+         replaced(x, u, start=[5, None], stop=[None, 2], step=[-2, None]), x=x, y=u)
+    case('slice_update(x, y, start=[4], stop=[1], step=[-1])', replaced(x, u[:, :1], start=[4], stop=[1], step=[-1]), x=x,
+         y=u[:, :1])
+    case('slice_update(x, y[0], start=[2, 1], stop=[4, 3])', replaced(x, u[0], start=[2, 1], stop=[4, 3]), x=x, y=u)
+    case('slice_update(x, 7, start=[-2])', replaced(x, 7, start=[-2]), x=x)
+    case('slice_update(x, y, start=[4], stop=[2])', x, x=x, y=np.zeros((0, 5), 'float32'))
+    case('slice_update(x, y)', x[::-1], x=x, y=x[::-1])
+    case('slice_update(x, y, step=[-1, -1])', x, x=x, y=x[::-1, ::-1])
+    case('slice_update(x, y, [0], [1])', replaced(x.astype('int32'), np.arange(5), start=[0], stop=[1]),
+         x=x.astype('int32'), y=np.arange(5, dtype='float32') + np.float32(0.5))
+    case('slice_update(x, x[0:2] * 2, [4]) + 1', replaced(x, x[:2] * 2, start=[4]) + np.float32(1), x=x)
+    case('sum(slice_update(x, y, [0, 1], [6, 5], [2, 3]), axis=1)',
+         replaced(x, u, start=[0, 1], stop=[6, 5], step=[2, 3]).sum(1, dtype='float32'), x=x, y=u)
+    z = array((6,))
+    two = z * np.float32(2)
+    case('slice_update(zeros([6]), y, [5], None, [-1])', two, y=two[::-1])
+    t = array((2, 8, 4), 'float16')
+    k = array((2, 1, 4), 'float16') + np.float16(3)
+    for s in (0, 3, 7, -1, -8, 8, -9):
+        case('dynamic_slice_update(x, y, i, axes=[1])', block_replaced(t, k, [s], [1]), x=t, y=k, i=np.array([s], 'int32'))
+    u = array((3, 2)) + 50
+    for s in ([0, 0], [2, 3], [4, 4], [-1, -2], [9, 0]):
+        case('dynamic_slice_update(x, y, i, [0, 1])', block_replaced(x, u, s, [0, 1]), x=x, y=u, i=np.array(s, 'int64'))
+        case('dynamic_slice_update(x, y, i, [1, 0])', block_replaced(x, u, s, [1, 0]), x=x, y=u, i=np.array(s, 'int8'))
+    case('dynamic_slice_update(x, y, i, 0)', block_replaced(x, u, [1], [0]), x=x, y=u, i=np.array(1, 'uint8'))
+    case('dynamic_slice_update(x, y, i, [1])', block_replaced(x, u[0], [1], [1]), x=x, y=u[0], i=np.array([1], 'int32'))
+    case('dynamic_slice_update(x, 3.5, i, [1])', block_replaced(x, np.full((6, 5), 3.5, 'float32'), [2], [1]), x=x,
+         i=np.array([2], 'int32'))
+    case('dynamic_slice_update(x, y, i, [0])', x, x=x, y=u[:0], i=np.array([2], 'int32'))
+    y = array((4, 6))
+    for s, b, o in (((3, 4), (2, 1), 0), ((2, 2, 3), (6, 1, 2), 5), ((4, 6), (1, 4), 0), ((6,), (-1,), 5), ((5,), (0,), 23),
+                    ((0, 3), (100, 1), 0), ((), (), 7), ((24,), (1,), 0)):
+        case('as_strided(x, %s, %s, %d)' % (list(s), list(b), o), strided(y, s, b, o), x=y)
+    case('as_strided(x)', y, x=y)
+    case('as_strided(transpose(x), offset=0)', y.T, x=y)
+    case('as_strided(x, strides=[1, 4])', strided(y, (4, 6), (1, 4)), x=y)
+    case('sum(as_strided(x * 2, [5, 4], [1, 1]), axis=1)', (strided(y, (5, 4), (1, 1)) * 2).sum(1, dtype='float32'), x=y)
+    case('contiguous(transpose(x))', y.T, x=y)
+
+
 def main():
     views()
     no_axes()
     creation()
     movement()
     reads()
+    updates()
     with open(os.path.join(HERE, 'moves.json'), 'w', encoding='utf-8') as f:
         f.write('[\n' + ',\n'.join(json.dumps(c, separators=(',', ':')) for c in cases) + '\n]\n')
     print('%d cases' % len(cases))

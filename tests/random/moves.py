@@ -5,7 +5,8 @@ VIEWS = ('flatten', 'unflatten', 'moveaxis', 'swapaxes', 'flip')
 CREATION = ('full', 'zeros', 'ones', 'full_like', 'zeros_like', 'ones_like', 'arange', 'linspace', 'eye', 'identity', 'tri',
             'tril', 'triu')
 MOVEMENT = ('concatenate', 'stack', 'split', 'pad', 'repeat', 'tile', 'roll', 'meshgrid', 'diag', 'diagonal')
-INDEXING = ('take', 'take_along_axis', 'gather', 'dynamic_slice')
+INDEXING = ('take', 'take_along_axis', 'gather', 'dynamic_slice', 'slice_update', 'dynamic_slice_update', 'as_strided',
+            'contiguous')
 EXPANSIONS = VIEWS + CREATION + MOVEMENT + INDEXING
 INTS = ('uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int16', 'int32', 'int64')
 
@@ -164,7 +165,29 @@ def index(g, op, name, shape):
             return None
         out = tuple(d if k == a else e if d == 1 else d for k, (d, e) in enumerate(zip(i[1], shape)))
         return 'take_along_axis(%s, %s, %d)' % (name, i[0], a), out
+    if op == 'contiguous':
+        return 'contiguous(%s)' % name, shape
+    if op == 'as_strided':
+        n, least, most, strides = 1, 0, 0, []
+        for d in shape:
+            n *= d
+        out = tuple(r.choice((1, 2, 3, 5)) for _ in range(r.randint(1, 3)))
+        for d in out:
+            s = r.choice((0, 1, 1, 2, -1, 3))
+            strides.append(s if most - least + abs(s) * (d - 1) < n else 0)
+            least, most = least + min(strides[-1] * (d - 1), 0), most + max(strides[-1] * (d - 1), 0)
+        return ('as_strided(%s, %s, %s, %d)' % (name, list(out), strides, -least), out) if n else None
+    if op == 'slice_update':
+        k = r.choice((1, 2, -1))
+        u = [v for v in g.values if len(v[2]) <= 1 and (v[2] in ((), (1,)))]
+        what = r.choice(u)[0] if u and r.random() < 0.6 else '%s[%s]' % (name, ', '.join(['::-1'] * a + ['::%d' % k]))
+        return 'slice_update(%s, %s, step=[%s])' % (name, what, ', '.join(['1'] * a + [str(k)])), shape
     sizes = [r.randint(0 if r.random() < 0.1 else min(d, 1), d) for d in shape]
+    if op == 'dynamic_slice_update':
+        axes = r.sample(range(rank), r.choice((1, 1, rank)))
+        i = indices(g, lambda s: s == (len(axes),) or (s == () and len(axes) == 1))
+        block = ', '.join(':%d' % d for d in sizes)
+        return i and ('dynamic_slice_update(%s, %s[%s], %s, %s)' % (name, name, block, i[0], axes), shape)
     if op == 'dynamic_slice':
         axes = r.sample(range(rank), r.choice((1, 1, rank)))
         i = indices(g, lambda s: s == (len(axes),) or (s == () and len(axes) == 1))
