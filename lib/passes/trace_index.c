@@ -1,8 +1,8 @@
-/* trace_index.c - tracing: reading by index arrays (take, take_along_axis, gather, dynamic_slice, as_strided), and parts
- * of an array replaced, which is a choice by index between two arrays (slice_update, dynamic_slice_update). An index
- * array of any integer dtype becomes int32 or int64 with negative indices counted from the end, by element-wise ops that
- * fuse with what makes it; then pick reads, and checks. Where the index's range is known, what it can't be isn't looked
- * for. */
+/* trace_index.c - tracing: reading by index arrays (take, take_along_axis, gather, dynamic_slice, as_strided), and
+ * parts of an array replaced, which is a choice by index between two arrays (slice_update, dynamic_slice_update). An
+ * index array of any integer dtype becomes int32 or int64 with negative indices counted from the end, by element-wise
+ * ops that fuse with what makes it; then pick reads, and checks. Where the index's range is known, what it can't be
+ * isn't looked for. */
 #include "steps.h"
 
 /* ---- indices ---- */
