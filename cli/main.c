@@ -189,15 +189,23 @@ static int stage_of(const char *stage) {
   return -1;
 }
 
+/* What --explain=FORM adds to the artifact of the text; -1: unknown. */
+static int form_of(const char *form) {
+  static const char *const forms[] = {"text", "json", "html"};
+  for (int k = 0; k < 3; k++)
+    if (!strcmp(form, forms[k])) return k;
+  return -1;
+}
+
 /* Lists what is printed by itself; -1 after a message. */
 static int collect(const run *r, printed *list) {
   static const struct {
     cli_opt opt;
     nuvecc_artifact what;
-    enum { FILES, STAGES, FORMS } takes;
+    enum { FILES, STAGES, FORMS, FORMS_AND_PAGE } takes;
   } kinds[] = {{OPT_EMIT_METAL, NUVECC_METAL, FILES},     {OPT_EMIT_C, NUVECC_C, FILES},
                {OPT_EMIT_HEADER, NUVECC_HEADER, FILES},   {OPT_EMIT_GRAPH, NUVECC_GRAPH_TRACED, STAGES},
-               {OPT_EMIT_DOT, NUVECC_DOT_TRACED, STAGES}, {OPT_EXPLAIN, NUVECC_EXPLAIN, FORMS},
+               {OPT_EMIT_DOT, NUVECC_DOT_TRACED, STAGES}, {OPT_EXPLAIN, NUVECC_EXPLAIN, FORMS_AND_PAGE},
                {OPT_STATS, NUVECC_STATS, FORMS}};
   int n = 0, standard = 0;
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -214,11 +222,13 @@ static int collect(const run *r, printed *list) {
       }
       p.what = (nuvecc_artifact)((int)p.what + stage);
     } else if (value) {
-      if (strcmp(value, "json") && strcmp(value, "text")) {
-        cli_fail(NUVECC_USAGE, "unknown form '%s': json or text", value);
+      const int form = form_of(value);
+      if (form < 0 || (form == 2 && kinds[i].takes == FORMS)) {
+        cli_fail(NUVECC_USAGE, "unknown form '%s': %s", value,
+                 kinds[i].takes == FORMS ? "json or text" : "json, html or text");
         return -1;
       }
-      if (!strcmp(value, "json")) p.what = (nuvecc_artifact)((int)p.what + 1);
+      p.what = (nuvecc_artifact)((int)p.what + form);
     }
     if (!p.path) standard++;
     list[n++] = p;

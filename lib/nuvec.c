@@ -237,6 +237,7 @@ static void put_artifact(nuvecc_unit *u, nv_buf *b, nuvecc_artifact what) {
   case NUVECC_MANIFEST: nv_emit_manifest(b, m); break;
   case NUVECC_EXPLAIN: nv_emit_explain(b, m, false); break;
   case NUVECC_EXPLAIN_JSON: nv_emit_explain(b, m, true); break;
+  case NUVECC_EXPLAIN_HTML: nv_explain_html(b, m); break;
   case NUVECC_STATS: nv_emit_stats(b, m, false); break;
   case NUVECC_STATS_JSON: nv_emit_stats(b, m, true); break;
   case NUVECC_PASS_TIMES:

@@ -85,6 +85,7 @@ typedef enum nuvecc_artifact {
   NUVECC_DOT_FUSED,
   NUVECC_EXPLAIN,
   NUVECC_EXPLAIN_JSON,
+  NUVECC_EXPLAIN_HTML,
   NUVECC_STATS,
   NUVECC_STATS_JSON,
   NUVECC_PASS_TIMES /* seconds a pass, text; the one artifact that differs from run to run */

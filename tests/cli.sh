@@ -68,7 +68,8 @@ t 'empty argument' whole 2 "option '--entry=' needs NAME behind the =" --entry= 
 t 'argument where none is taken' whole 2 "option '--no-fuse=yes' takes no argument" --no-fuse=yes add.yaml
 t 'wrong stage' whole 2 "unknown stage 'middle': traced, simplified or fused" --emit-graph=middle add.yaml
 t 'wrong stage of a picture' whole 2 "unknown stage 'last': traced, simplified or fused" --emit-dot=last add.yaml
-t 'wrong form' whole 2 "unknown form 'xml': json or text" --explain=xml add.yaml
+t 'wrong form' whole 2 "unknown form 'xml': json, html or text" --explain=xml add.yaml
+t 'wrong form of stats' whole 2 "unknown form 'html': json or text" --stats=html add.yaml
 t 'wrong form of diagnostics' whole 2 "--diagnostics takes text or json, not 'sarif'" --diagnostics=sarif add.yaml
 t 'wrong color' whole 2 "--color takes auto, always or never, not 'yes'" --color=yes add.yaml
 t 'wrong format' whole 2 "--format takes json or yaml, not 'toml'" --format=toml add.yaml
@@ -165,6 +166,7 @@ for stage in traced simplified fused; do
   t "--emit-dot=$stage" says 0 'digraph' --emit-dot=$stage add.yaml
 done
 t '--explain' says 0 'plus.y' --explain add.yaml
+t '--explain=html' says 0 '</main></body></html>' --explain=html add.yaml
 t '--explain=json' says 0 'nuvec-explain-1' --explain=json add.yaml
 t '--stats' says 0 'kernels' --stats add.yaml
 t '--stats=json' says 0 '"nuvec-stats-1"' --stats=json add.yaml

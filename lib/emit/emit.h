@@ -13,6 +13,7 @@ void nv_emit_header(nv_buf *b, const nv_module *m); /* NAME.h */
 void nv_emit_mk(nv_buf *b, const nv_module *m);
 void nv_emit_manifest(nv_buf *b, const nv_module *m);
 void nv_emit_explain(nv_buf *b, const nv_module *m, bool json);
+void nv_explain_html(nv_buf *b, const nv_module *m);
 void nv_emit_stats(nv_buf *b, const nv_module *m, bool json);
 
 /* One kernel's text without its name, as names.c hashes it: equal text, equal kernel. */
@@ -22,7 +23,9 @@ void nv_kernel_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]);
 /* Bytes that a binding's offset must be a multiple of: the operand's element, or four of them where the kernel loads
  * and stores vectors (float4 and the like). The stub checks the app's arrays against it (NUVEC_MISALIGNED). */
 uint32_t nv_operand_align(nv_ctx *c, const nv_kernel *k, uint32_t operand);
-/* Hash that ties stub and metallib: of the .metal text and the tape, without itself. */
+/* Hash that ties stub and metallib: of the .metal text and the tape, without itself. Computed once: by nv_emit_metal
+ * where that comes first. nv_emit_tie_init before either. */
 uint64_t nv_emit_tie(const nv_module *m);
+void nv_emit_tie_init(nv_module *m);
 
 #endif

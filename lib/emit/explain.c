@@ -1,24 +1,85 @@
-/* explain.c - --explain: what every kernel holds and moves, and for every edge that was not fused, why; text and
- * JSON. */
-#include "metal.h"
+/* explain.c - --explain: what every kernel holds and moves, for every edge that was not fused, why, and what is
+ * computed more than once; text and JSON. */
+#include "explain.h"
 #include "stub.h"
 
-/* Line of the statement that an origin comes from: of the user's document, so through the calls of built-ins
- * outward. 0: none. */
-static uint32_t line_of(const nv_graph *g, uint32_t origin) {
+uint32_t nv_line_of(const nv_graph *g, uint32_t origin, const char **source, size_t *length) {
   uint32_t line, column;
   while (origin != NV_NONE) {
     const nv_origin *o = &g->origins[origin];
     if (o->pos.node != NV_NONE && !(o->pos.node & NV_BUILTIN))
-      return nv_doc_locate(g->c, o->pos, &line, &column, NULL, NULL) ? line : 0;
+      return nv_doc_locate(g->c, o->pos, &line, &column, source, length) ? line : 0;
     origin = o->parent;
   }
   return 0;
 }
 
+static uint32_t line_of(const nv_graph *g, uint32_t origin) { return nv_line_of(g, origin, NULL, NULL); }
+
+const char *nv_thread_words(nv_ctx *c, const nv_kernel *k) {
+  bool tail;
+  if (k->kind == NV_K_SCAN) return nv_scan_words(k);
+  if (nv_kernel_is_simd(c, k)) return "a simdgroup a point";
+  if (k->kind == NV_K_REDUCE) return "a thread a point";
+  return nv_kernel_width(c, k, &tail) == 4 ? "four elements a thread" : "one element a thread";
+}
+
+int64_t nv_scratch_traffic(const nv_plan *p, uint32_t launch) {
+  const nv_kernel *k = &p->kernels[p->launches[launch].kernel];
+  int64_t bytes = 0;
+  for (uint32_t o = 0; o < k->noperands; o++)
+    if (nv_is_scratch(p, launch, o)) bytes += k->operands[o].elements * nv_dtype_size[k->operands[o].dtype];
+  return bytes;
+}
+
+/* ---- what is computed more than once ---- */
+
+/* The node that an instruction computes; NV_NONE: it moves or combines only. */
+static nv_node computed_by(const nv_graph *g, const nv_instr *i) {
+  if (i->kind != NV_I_OP || i->value == NV_NONE) return NV_NONE;
+  const nv_node n = g->values[i->value].node;
+  return nv_ops[g->nodes[n].op].cls == NV_ELEM && g->nodes[n].op == i->op ? n : NV_NONE;
+}
+
+nv_recomputed nv_find_recomputed(const nv_plan *p) {
+  const nv_graph *g = p->graph;
+  nv_ctx *c = g->c;
+  nv_recomputed r = {0};
+  uint32_t *times = NV_NEW_N(c, uint32_t, (size_t)g->nnodes + 1), *last = NV_NEW_N(c, uint32_t, (size_t)g->nnodes + 1);
+  uint32_t *in = NV_NEW_N(c, uint32_t, (size_t)g->nnodes + 1), *at = NV_NEW_N(c, uint32_t, (size_t)g->nnodes + 1);
+  for (uint32_t k = 0; k < p->nkernels; k++)
+    for (uint32_t i = 0; i < p->kernels[k].ninstrs; i++) {
+      const nv_node n = computed_by(g, &p->kernels[k].instrs[i]);
+      if (n == NV_NONE) continue;
+      times[n]++;
+      in[n] += last[n] != k + 1;
+      last[n] = k + 1;
+    }
+  uint32_t total = 0;
+  for (nv_node n = 0; n < g->nnodes; n++) {
+    last[n] = 0;
+    if (times[n] < 2) continue;
+    NV_GROW(c, r.nodes, r.cap, (size_t)r.n + 1);
+    r.nodes[r.n++] = (nv_again){n, times[n], total, in[n]};
+    at[n] = total;
+    total += in[n];
+  }
+  r.kernels = NV_NEW_N(c, uint32_t, (size_t)total + 1);
+  for (uint32_t k = 0; k < p->nkernels; k++)
+    for (uint32_t i = 0; i < p->kernels[k].ninstrs; i++) {
+      const nv_node n = computed_by(g, &p->kernels[k].instrs[i]);
+      if (n == NV_NONE || times[n] < 2 || last[n] == k + 1) continue;
+      r.kernels[at[n]++] = k;
+      last[n] = k + 1;
+    }
+  return r;
+}
+
+/* ---- names ---- */
+
 static bool is_leaf(const nv_graph *g, nv_node n) { return nv_ops[g->nodes[n].op].cls == NV_LEAF; }
 
-static void put_node(nv_buf *b, const nv_graph *g, nv_node n) {
+void nv_put_node_name(nv_buf *b, const nv_graph *g, nv_node n) {
   const uint32_t origin = g->nodes[n].origin;
   if (origin == NV_NONE)
     nv_printf(b, "%s", nv_ops[g->nodes[n].op].name);
@@ -26,8 +87,7 @@ static void put_node(nv_buf *b, const nv_graph *g, nv_node n) {
     nv_put_origin(b, g, origin);
 }
 
-/* Name of what a binding holds: an input's or output's, else the node's. */
-static void put_operand_name(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t o) {
+void nv_put_operand_name(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t o) {
   const nv_graph *g = p->graph;
   const nv_operand_rec *r = &k->operands[o];
   const nv_node_rec *n = nv_node_of(g, r->value);
@@ -36,21 +96,22 @@ static void put_operand_name(nv_buf *b, const nv_plan *p, const nv_kernel *k, ui
   else if (r->written && r->port != NV_NONE)
     nv_puts(b, nv_text(g->c, g->outputs[r->port].name));
   else
-    put_node(b, g, g->values[r->value].node);
+    nv_put_node_name(b, g, g->values[r->value].node);
 }
 
 /* ---- text ---- */
 
-static void put_operands(nv_buf *b, const nv_plan *p, const nv_kernel *k, bool written) {
+static void put_operands(nv_buf *b, const nv_plan *p, uint32_t launch, bool written) {
+  const nv_kernel *k = &p->kernels[launch];
   for (uint32_t o = 0; o < k->noperands; o++) {
     const nv_operand_rec *r = &k->operands[o];
     if (r->written != written) continue;
     nv_printf(b, "    %s ", written ? "writes" : "reads ");
-    put_operand_name(b, p, k, o);
+    nv_put_operand_name(b, p, k, o);
     nv_puts(b, ": ");
     nv_put_value_type(b, p->graph, r->value);
     nv_printf(b, ", %lld bytes%s\n", (long long)r->elements * nv_dtype_size[r->dtype],
-              written && r->port == NV_NONE ? " of scratch" : "");
+              nv_is_scratch(p, launch, o) ? " of scratch" : "");
   }
 }
 
@@ -60,16 +121,15 @@ static void put_picks(nv_buf *b, const nv_plan *p, const nv_kernel *k) {
     const nv_instr *x = &k->instrs[i];
     if (x->kind != NV_I_LOAD || !x->nargs) continue;
     nv_puts(b, "    picks from ");
-    put_operand_name(b, p, k, x->operand);
+    nv_put_operand_name(b, p, k, x->operand);
     nv_printf(b, x->checked ? " by an index that is checked against %lld\n"
                             : " by an index that is always below %lld: no check\n", (long long)x->count);
   }
 }
 
-static void put_kernel(nv_buf *b, const nv_program *program, const nv_kernel *k) {
-  const nv_plan *p = program->plan;
+static void put_kernel(nv_buf *b, const nv_plan *p, uint32_t launch) {
+  const nv_kernel *k = &p->kernels[launch];
   const nv_graph *g = p->graph;
-  bool tail;
   nv_printf(b, "  kernel %s\n", k->name);
   uint32_t last = NV_NONE;
   for (uint32_t i = 0; i < k->nnodes; i++) {
@@ -77,21 +137,17 @@ static void put_kernel(nv_buf *b, const nv_program *program, const nv_kernel *k)
     if (is_leaf(g, n)) continue;
     const uint32_t line = line_of(g, g->nodes[n].origin);
     nv_printf(b, "    %s ", nv_ops[g->nodes[n].op].name);
-    put_node(b, g, n);
+    nv_put_node_name(b, g, n);
     if (line && line != last) nv_printf(b, " (line %u)", (unsigned)line);
     last = line;
     nv_putc(b, '\n');
   }
-  put_operands(b, p, k, false);
-  put_operands(b, p, k, true);
+  put_operands(b, p, launch, false);
+  put_operands(b, p, launch, true);
   put_picks(b, p, k);
-  nv_printf(b, "    %lld bytes read, %lld written; at most %u values live; %s\n",
-            (long long)nv_kernel_bytes(k, false), (long long)nv_kernel_bytes(k, true), (unsigned)k->live,
-            k->kind == NV_K_SCAN                   ? nv_scan_words(k)
-            : nv_kernel_is_simd(g->c, k)           ? "a simdgroup a point"
-            : k->kind == NV_K_REDUCE               ? "a thread a point"
-            : nv_kernel_width(g->c, k, &tail) == 4 ? "four elements a thread"
-                                                   : "one element a thread");
+  nv_printf(b, "    %lld bytes read, %lld written, %lld of these in scratch; at most %u values live; %s\n",
+            (long long)nv_kernel_bytes(k, false), (long long)nv_kernel_bytes(k, true),
+            (long long)nv_scratch_traffic(p, launch), (unsigned)k->live, nv_thread_words(g->c, k));
 }
 
 static void put_cuts(nv_buf *b, const nv_plan *p) {
@@ -101,12 +157,30 @@ static void put_cuts(nv_buf *b, const nv_plan *p) {
     const nv_node from = g->values[p->cuts[i].value].node;
     const uint32_t line = line_of(g, g->nodes[p->cuts[i].user].origin);
     nv_puts(b, "    ");
-    put_node(b, g, from);
+    nv_put_node_name(b, g, from);
     nv_puts(b, " into ");
-    put_node(b, g, p->cuts[i].user);
+    nv_put_node_name(b, g, p->cuts[i].user);
     if (line) nv_printf(b, " (line %u)", (unsigned)line);
     nv_printf(b, ": %s\n", p->cuts[i].why);
   }
+}
+
+static void put_recomputed(nv_buf *b, const nv_plan *p) {
+  const nv_graph *g = p->graph;
+  const nv_recomputed r = nv_find_recomputed(p);
+  if (r.n) nv_puts(b, "  computed more than once, for fewer bytes:\n");
+  for (uint32_t i = 0; i < r.n; i++) {
+    const nv_again *a = &r.nodes[i];
+    const uint32_t line = line_of(g, g->nodes[a->node].origin);
+    nv_printf(b, "    %s ", nv_ops[g->nodes[a->node].op].name);
+    nv_put_node_name(b, g, a->node);
+    if (line) nv_printf(b, " (line %u)", (unsigned)line);
+    nv_printf(b, ": %u times, in ", (unsigned)a->times);
+    for (uint32_t k = 0; k < a->nkernels; k++)
+      nv_printf(b, k ? ", %s" : "%s", p->kernels[r.kernels[a->first + k]].name);
+    nv_putc(b, '\n');
+  }
+  nv_drop(b->c, r.nodes);
 }
 
 static void put_program(nv_buf *b, const nv_program *p) {
@@ -117,10 +191,11 @@ static void put_program(nv_buf *b, const nv_program *p) {
             (long long)plan->bytes_lower_bound);
   if (plan->bytes_lower_bound > 0)
     nv_printf(b, " (ratio %.3f)", (double)plan->bytes_moved / (double)plan->bytes_lower_bound);
-  nv_printf(b, "; scratch %lld bytes, %lld alive at once\n", (long long)plan->scratch_bytes,
-            (long long)plan->scratch_bound);
-  for (uint32_t k = 0; k < plan->nkernels; k++) put_kernel(b, p, &plan->kernels[k]);
+  nv_printf(b, "; scratch arena %lld bytes, lower bound %lld (the most alive at once)\n",
+            (long long)plan->scratch_bytes, (long long)plan->scratch_bound);
+  for (uint32_t k = 0; k < plan->nlaunches; k++) put_kernel(b, plan, k);
   put_cuts(b, plan);
+  put_recomputed(b, plan);
 }
 
 /* ---- JSON ---- */
@@ -128,7 +203,7 @@ static void put_program(nv_buf *b, const nv_program *p) {
 static void put_json_node(nv_buf *b, const nv_graph *g, nv_node n) {
   nv_buf name;
   nv_buf_init(&name, g->c);
-  put_node(&name, g, n);
+  nv_put_node_name(&name, g, n);
   nv_puts(b, "{\"name\": ");
   nv_put_json(b, name.p, name.n);
   nv_drop(g->c, name.p);
@@ -138,7 +213,8 @@ static void put_json_node(nv_buf *b, const nv_graph *g, nv_node n) {
   nv_putc(b, '}');
 }
 
-static void put_json_operands(nv_buf *b, const nv_plan *p, const nv_kernel *k, bool written) {
+static void put_json_operands(nv_buf *b, const nv_plan *p, uint32_t launch, bool written) {
+  const nv_kernel *k = &p->kernels[launch];
   bool any = false;
   nv_putc(b, '[');
   for (uint32_t o = 0; o < k->noperands; o++) {
@@ -146,7 +222,7 @@ static void put_json_operands(nv_buf *b, const nv_plan *p, const nv_kernel *k, b
     if (r->written != written) continue;
     nv_buf text;
     nv_buf_init(&text, b->c);
-    put_operand_name(&text, p, k, o);
+    nv_put_operand_name(&text, p, k, o);
     nv_puts(b, any ? ", {\"name\": " : "{\"name\": ");
     nv_put_json(b, text.p, text.n);
     text.n = 0;
@@ -155,14 +231,15 @@ static void put_json_operands(nv_buf *b, const nv_plan *p, const nv_kernel *k, b
     nv_put_json(b, text.p, text.n);
     nv_drop(b->c, text.p);
     nv_printf(b, ", \"bytes\": %lld, \"scratch\": %s}", (long long)r->elements * nv_dtype_size[r->dtype],
-              written && r->port == NV_NONE ? "true" : "false");
+              nv_is_scratch(p, launch, o) ? "true" : "false");
     any = true;
   }
   nv_putc(b, ']');
 }
 
-static void put_json_kernel(nv_buf *b, const nv_program *p, const nv_kernel *k) {
-  const nv_graph *g = p->plan->graph;
+static void put_json_kernel(nv_buf *b, const nv_plan *p, uint32_t launch) {
+  const nv_kernel *k = &p->kernels[launch];
+  const nv_graph *g = p->graph;
   bool tail, any = false;
   nv_puts(b, "        {\"name\": ");
   nv_put_json_text(b, k->name);
@@ -183,18 +260,37 @@ static void put_json_kernel(nv_buf *b, const nv_program *p, const nv_kernel *k) 
     nv_printf(b, "%s{\"from\": ", any ? ", " : "");
     nv_buf name;
     nv_buf_init(&name, b->c);
-    put_operand_name(&name, p->plan, k, x->operand);
+    nv_put_operand_name(&name, p, k, x->operand);
     nv_put_json(b, name.p, name.n);
     nv_drop(b->c, name.p);
     nv_printf(b, ", \"below\": %lld, \"checked\": %s}", (long long)x->count, x->checked ? "true" : "false");
     any = true;
   }
   nv_puts(b, "],\n         \"inputs\": ");
-  put_json_operands(b, p->plan, k, false);
+  put_json_operands(b, p, launch, false);
   nv_puts(b, ",\n         \"outputs\": ");
-  put_json_operands(b, p->plan, k, true);
-  nv_printf(b, ",\n         \"read\": %lld, \"written\": %lld, \"live\": %u}", (long long)nv_kernel_bytes(k, false),
-            (long long)nv_kernel_bytes(k, true), (unsigned)k->live);
+  put_json_operands(b, p, launch, true);
+  nv_printf(b, ",\n         \"read\": %lld, \"written\": %lld, \"scratch\": %lld, \"live\": %u}",
+            (long long)nv_kernel_bytes(k, false), (long long)nv_kernel_bytes(k, true),
+            (long long)nv_scratch_traffic(p, launch), (unsigned)k->live);
+}
+
+static void put_json_recomputed(nv_buf *b, const nv_plan *p) {
+  const nv_recomputed r = nv_find_recomputed(p);
+  nv_puts(b, "\"recomputed\": [");
+  for (uint32_t i = 0; i < r.n; i++) {
+    const nv_again *a = &r.nodes[i];
+    nv_puts(b, i ? ",\n        {\"node\": " : "\n        {\"node\": ");
+    put_json_node(b, p->graph, a->node);
+    nv_printf(b, ", \"times\": %u, \"kernels\": [", (unsigned)a->times);
+    for (uint32_t k = 0; k < a->nkernels; k++) {
+      nv_puts(b, k ? ", " : "");
+      nv_put_json_text(b, p->kernels[r.kernels[a->first + k]].name);
+    }
+    nv_puts(b, "]}");
+  }
+  nv_puts(b, r.n ? "\n      ]" : "]");
+  nv_drop(b->c, r.nodes);
 }
 
 static void put_json_program(nv_buf *b, const nv_program *p) {
@@ -202,9 +298,9 @@ static void put_json_program(nv_buf *b, const nv_program *p) {
   nv_puts(b, "    {\n");
   nv_put_counts(b, p, "      ");
   nv_puts(b, ",\n      \"per_kernel\": [");
-  for (uint32_t k = 0; k < plan->nkernels; k++) {
+  for (uint32_t k = 0; k < plan->nlaunches; k++) {
     nv_puts(b, k ? ",\n" : "\n");
-    put_json_kernel(b, p, &plan->kernels[k]);
+    put_json_kernel(b, plan, k);
   }
   nv_puts(b, plan->nkernels ? "\n      ],\n      \"not_fused\": [" : "],\n      \"not_fused\": [");
   for (uint32_t i = 0; i < plan->ncuts; i++) {
@@ -216,7 +312,9 @@ static void put_json_program(nv_buf *b, const nv_program *p) {
     nv_put_json_text(b, plan->cuts[i].why);
     nv_putc(b, '}');
   }
-  nv_puts(b, plan->ncuts ? "\n      ]\n    }" : "]\n    }");
+  nv_puts(b, plan->ncuts ? "\n      ],\n      " : "],\n      ");
+  put_json_recomputed(b, plan);
+  nv_puts(b, "\n    }");
 }
 
 void nv_emit_explain(nv_buf *b, const nv_module *m, bool json) {

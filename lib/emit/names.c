@@ -62,6 +62,7 @@ typedef struct shared { /* a text that has a kernel */
 
 void nv_emit_names(nv_module *m) {
   nv_ctx *c = m->c;
+  nv_emit_tie_init(m);
   nv_buf texts;
   nv_buf_init(&texts, c);
   shared *list = NULL;

@@ -123,7 +123,7 @@ void nv_plan_print(nv_buf *b, const nv_plan *p) {
     nv_printf(b, "cut %%%u -> node %u: %s\n", p->cuts[k].value, p->cuts[k].user, p->cuts[k].why);
 }
 
-/* ---- Graphviz: a box a kernel, an edge a buffer ---- */
+/* ---- Graphviz: a cluster a kernel ---- */
 
 static void put_quoted(nv_buf *b, const char *text) {
   for (; *text; text++) {
@@ -141,45 +141,123 @@ static void put_label(nv_buf *b, const nv_plan *p, nv_value v) {
   nv_drop(b->c, shape.p);
 }
 
-void nv_plan_dot(nv_buf *b, const nv_plan *p) {
-  nv_ctx *c = b->c;
-  const nv_graph *g = p->graph;
-  uint32_t *writer = NV_NEW_N(c, uint32_t, g->nvalues); /* kernel of a value + 1 */
-  nv_puts(b, "digraph \"");
-  put_quoted(b, nv_text(c, g->name));
-  nv_puts(b, "\" {\n  node [shape=box, style=filled, fillcolor=lightblue, fontname=\"Helvetica\"];\n");
-  for (uint32_t k = 0; k < g->ninputs; k++) {
-    nv_printf(b, "  in%u [shape=ellipse, fillcolor=white, label=\"", k);
-    put_quoted(b, nv_text(c, g->inputs[k].name));
-    nv_puts(b, "\\n");
-    put_label(b, p, g->inputs[k].value);
-    nv_puts(b, "\"];\n");
-  }
-  for (uint32_t n = 0; n < p->nkernels; n++) {
-    const nv_kernel *k = &p->kernels[n];
-    nv_printf(b, "  k%u [%slabel=\"%s", n, k->kind != NV_K_MAP ? "fillcolor=lightsalmon, " : "",
-              k->name ? k->name : "kernel");
-    if (!k->name) nv_printf(b, " %u", n);
-    for (uint32_t i = 0; i < k->nnodes && i < 12; i++)
-      nv_printf(b, "%s%s", i % 4 ? " " : "\\n", nv_ops[g->nodes[k->nodes[i]].op].name);
-    nv_printf(b, "%s\"];\n", k->nnodes > 12 ? " …" : "");
-    for (uint32_t i = 0; i < k->noperands; i++) {
-      const nv_operand_rec *o = &k->operands[i];
-      if (o->written) {
-        writer[o->value] = n + 1;
-        if (o->port == NV_NONE) continue;
-        nv_printf(b, "  out%u [shape=ellipse, fillcolor=white, label=\"", o->port);
-        put_quoted(b, nv_text(c, g->outputs[o->port].name));
-        nv_printf(b, "\"];\n  k%u -> out%u [label=\"", n, o->port);
-      } else if (writer[o->value]) {
-        nv_printf(b, "  k%u -> k%u [label=\"", writer[o->value] - 1, n);
-      } else {
-        nv_printf(b, "  in%" PRId64 " -> k%u [label=\"", nv_attr_list(c, nv_node_of(g, o->value)->attr)[0],
-                  n);
-      }
-      put_label(b, p, o->value);
-      nv_puts(b, "\"];\n");
+typedef struct dot {
+  nv_buf *b;
+  const nv_plan *p;
+  uint32_t *writer; /* of a value: kernel + 1 */
+  bool *held;       /* of a value: its writer's cluster has its node */
+  uint32_t *inside; /* of a node: the last kernel that holds it, + 1 */
+} dot;
+
+static void put_port(const dot *d, const char *kind, uint32_t k, nv_value v, nv_str name) {
+  nv_printf(d->b, "  %s%u [shape=ellipse, fillcolor=white, label=\"", kind, k);
+  put_quoted(d->b, nv_text(d->b->c, name));
+  nv_puts(d->b, "\\n");
+  put_label(d->b, d->p, v);
+  nv_puts(d->b, "\"];\n");
+}
+
+/* Where an edge to or from a value ends: at an input, at its node in the cluster of the kernel that wrote it, or at
+ * that kernel's own box. false: it is a constant. */
+static bool put_source(const dot *d, nv_value v) {
+  const nv_node n = d->p->graph->values[v].node;
+  const bool input = d->p->graph->nodes[n].op == NV_OP_INPUT;
+  if (!input && !d->writer[v]) return false;
+  if (input) nv_printf(d->b, "  in%u", n);
+  else if (d->held[v]) nv_printf(d->b, "  k%u_n%u", d->writer[v] - 1, n);
+  else nv_printf(d->b, "  k%u", d->writer[v] - 1);
+  return true;
+}
+
+static void put_cluster(const dot *d, uint32_t n) {
+  const nv_kernel *k = &d->p->kernels[n];
+  const nv_graph *g = d->p->graph;
+  nv_printf(d->b, "  subgraph cluster_k%u {\n    style=\"rounded,filled\"; color=gray60; fillcolor=%s; label=\"%s", n,
+            k->kind != NV_K_MAP ? "\"#fbeee4\"" : "\"#eef3fa\"", k->name ? k->name : "kernel");
+  if (!k->name) nv_printf(d->b, " %u", n);
+  nv_puts(d->b, "\";\n");
+  uint32_t shown = 0;
+  for (uint32_t i = 0; i < k->nnodes; i++) {
+    const nv_node_rec *r = &g->nodes[k->nodes[i]];
+    if (nv_ops[r->op].cls == NV_LEAF) continue;
+    d->inside[k->nodes[i]] = n + 1;
+    nv_printf(d->b, "    k%u_n%u [fillcolor=%s, label=\"%s", n, k->nodes[i],
+              nv_ops[r->op].cls == NV_VIEW ? "white" : "lightblue", nv_ops[r->op].name);
+    if (r->origin != NV_NONE) {
+      nv_buf text;
+      nv_buf_init(&text, d->b->c);
+      nv_put_statement(&text, g, r->origin);
+      nv_puts(d->b, "\\n");
+      put_quoted(d->b, nv_buf_text(&text));
+      nv_drop(d->b->c, text.p);
     }
+    nv_puts(d->b, "\"];\n");
+    shown++;
+  }
+  bool loose = shown == 0; /* what an edge can't find a node for */
+  for (uint32_t i = 0; i < k->noperands && !loose; i++)
+    loose = k->operands[i].written && d->inside[g->values[k->operands[i].value].node] != n + 1;
+  if (loose) nv_printf(d->b, "    k%u [label=\"copy\"];\n", n);
+  nv_puts(d->b, "  }\n");
+}
+
+/* Edges inside kernel n, and from what it reads. */
+static void put_edges(const dot *d, uint32_t n) {
+  const nv_kernel *k = &d->p->kernels[n];
+  const nv_graph *g = d->p->graph;
+  for (uint32_t i = 0; i < k->nnodes; i++) {
+    const nv_node_rec *r = &g->nodes[k->nodes[i]];
+    for (uint32_t o = 0; o < r->noperands && nv_ops[r->op].cls != NV_LEAF; o++) {
+      const nv_value v = g->pool[r->operands + o];
+      const nv_node from = g->values[v].node;
+      if (d->inside[from] == n + 1) {
+        nv_printf(d->b, "  k%u_n%u -> k%u_n%u;\n", n, from, n, k->nodes[i]);
+        continue;
+      }
+      if (!put_source(d, v)) continue;
+      nv_printf(d->b, " -> k%u_n%u", n, k->nodes[i]);
+      if (d->writer[v]) {
+        nv_puts(d->b, " [color=chocolate, label=\"");
+        put_label(d->b, d->p, v);
+        nv_puts(d->b, "\"]");
+      }
+      nv_puts(d->b, ";\n");
+    }
+  }
+}
+
+/* What kernel n writes: copies come from what they copy. */
+static void put_written(const dot *d, uint32_t n) {
+  const nv_kernel *k = &d->p->kernels[n];
+  const nv_graph *g = d->p->graph;
+  for (uint32_t i = 0; i < k->noperands; i++) {
+    const nv_operand_rec *o = &k->operands[i];
+    const nv_node from = g->values[o->value].node;
+    const bool held = d->inside[from] == n + 1;
+    if (!o->written) continue;
+    if (!held && put_source(d, o->value)) nv_printf(d->b, " -> k%u;\n", n);
+    d->writer[o->value] = n + 1;
+    d->held[o->value] = held;
+    if (o->port == NV_NONE) continue;
+    put_port(d, "out", o->port, o->value, g->outputs[o->port].name);
+    nv_printf(d->b, "  k%u", n);
+    if (held) nv_printf(d->b, "_n%u", from);
+    nv_printf(d->b, " -> out%u;\n", o->port);
+  }
+}
+
+void nv_plan_dot(nv_buf *b, const nv_plan *p) {
+  const nv_graph *g = p->graph;
+  const dot d = {b, p, NV_NEW_N(b->c, uint32_t, (size_t)g->nvalues + 1), NV_NEW_N(b->c, bool, (size_t)g->nvalues + 1),
+                 NV_NEW_N(b->c, uint32_t, (size_t)g->nnodes + 1)};
+  nv_puts(b, "digraph \"");
+  put_quoted(b, nv_text(b->c, g->name));
+  nv_puts(b, "\" {\n  node [shape=box, style=filled, fillcolor=lightblue, fontname=\"Helvetica\"];\n");
+  for (uint32_t k = 0; k < g->ninputs; k++) put_port(&d, "in", k, g->inputs[k].value, g->inputs[k].name);
+  for (uint32_t n = 0; n < p->nkernels; n++) {
+    put_cluster(&d, n);
+    put_edges(&d, n);
+    put_written(&d, n);
   }
   nv_puts(b, "}\n");
 }

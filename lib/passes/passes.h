@@ -23,6 +23,7 @@ typedef struct nv_module { /* everything that one spec becomes */
   const char *prefix_c; /* NAME as the start of a C identifier */
   nv_program *programs;
   uint32_t nprograms, programs_cap;
+  struct nv_tie *tie; /* emit/metal.c: made once */
 } nv_module;
 
 /* trace: needs a parsed entry; makes its graph for signature k, every rule of nuvec-spec(5) applied. NULL when errors

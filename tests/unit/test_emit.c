@@ -748,6 +748,59 @@ static void reports(void **state) {
   assert_non_null(strstr(text, "    writes h: float32[4, 3], 48 bytes\n"));
 }
 
+/* The page of --explain=html: whole, all tags closed, nothing from outside, every kernel and line in it, the same each
+ * time; a name that is HTML stays text. */
+static void page(void **state) {
+  (void)state;
+  static const char *const tags[] = {"section", "details", "summary", "div", "svg", "text", "table", "tr", "td", "pre",
+                                     "code",    "span",    "p",       "h2",  "h3",  "title", "defs", "main", "tspan"};
+  char *text = strdup(compile(two_entries, NUVECC_EXPLAIN_HTML));
+  assert_non_null(text);
+  for (size_t k = 0; k < sizeof tags / sizeof *tags; k++) {
+    char open[16], wide[16], close[16];
+    (void)snprintf(open, sizeof open, "<%s>", tags[k]);
+    (void)snprintf(wide, sizeof wide, "<%s ", tags[k]);
+    (void)snprintf(close, sizeof close, "</%s>", tags[k]);
+    if (count(text, open) + count(text, wide) != count(text, close)) fail_msg("%s isn't closed", tags[k]);
+    if (strcmp(tags[k], "defs")) assert_true(count(text, close) > 0);
+  }
+  assert_null(strstr(text, "http"));
+  assert_null(strstr(text, "url(h"));
+  json_t *j = parse(compile(two_entries, NUVECC_EXPLAIN_JSON), "nuvec-explain-1");
+  const json_t *list = json_object_get(json_array_get(json_object_get(j, "entries"), 0), "per_kernel");
+  assert_true(json_array_size(list) > 0);
+  for (size_t k = 0; k < json_array_size(list); k++)
+    assert_non_null(strstr(text, json_string_value(json_object_get(json_array_get(list, k), "name"))));
+  json_decref(j);
+  assert_non_null(strstr(text, "kernel void m_k0"));
+  assert_string_equal(text, compile(two_entries, NUVECC_EXPLAIN_HTML));
+  free(text);
+}
+
+/* What is computed more than once is said, with its kernels; what goes through scratch too. */
+static void recomputed(void **state) {
+  (void)state;
+  static const char twice[] =
+      "nuvec: 1\nname: t\nfunctions:\n  f:\n    inputs: {x: \"float32[64, 8]\", w: \"float32[8]\"}\n    nodes: |\n"
+      "      e = x - exp(w) * 2\n      s = sum(e, axis=0)\n      y = e / s\n    outputs: y\n";
+  const char *text = compile(twice, NUVECC_EXPLAIN);
+  const char *line = strstr(text, "  computed more than once, for fewer bytes:\n");
+  assert_non_null(strstr(text, "scratch arena 256 bytes, lower bound 32 (the most alive at once)\n"));
+  if (!line) fail_msg("%s", text);
+  assert_non_null(strstr(line, "    subtract f.e (line 7): 2 times, in t_f_k0_"));
+  json_t *j = parse(compile(twice, NUVECC_EXPLAIN_JSON), "nuvec-explain-1");
+  const json_t *e = json_array_get(json_object_get(j, "entries"), 0), *list = json_object_get(e, "recomputed");
+  assert_int_equal(json_array_size(list), 3); /* exp, the product, the difference */
+  for (size_t k = 0; k < json_array_size(list); k++) {
+    assert_int_equal(integer(json_array_get(list, k), "times"), 2);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(list, k), "kernels")), 2);
+  }
+  const json_t *kernels = json_object_get(e, "per_kernel");
+  assert_int_equal(integer(json_array_get(kernels, 0), "scratch"), 32);
+  assert_int_equal(integer(json_array_get(kernels, 1), "scratch"), 32);
+  json_decref(j);
+}
+
 static void makefiles(void **state) {
   (void)state;
   const char *text = compile(two_entries, NUVECC_MK);
@@ -766,6 +819,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {TEST(literals),    TEST(identifiers), TEST(lines),   TEST(operations),
                                      TEST(maps),        TEST(moves),       TEST(large),   TEST(reductions),
                                      TEST(short_rows),
-                                     TEST(metal_files), TEST(comments),    TEST(reports), TEST(makefiles)};
+                                     TEST(metal_files), TEST(comments),    TEST(reports), TEST(page),
+                                     TEST(recomputed),  TEST(makefiles)};
   return cmocka_run_group_tests_name("test_emit", tests, NULL, NULL);
 }
