@@ -120,6 +120,12 @@ static bool ends_with(const char *s, const char *end) {
   return n >= m && !strcmp(s + n - m, end);
 }
 
+static bool allocate(nuvecc_tensor *t) {
+  t->data = calloc(t->bytes ? t->bytes : 1, 1);
+  if (!t->data) cli_fail(NUVECC_IO, "out of memory: '%s' has %zu bytes", t->name, t->bytes);
+  return t->data != NULL;
+}
+
 static int evaluate(run *r) {
   const char *in_path = r->o.value[OPT_EVAL], *out_path = r->o.value[OPT_EVAL_OUTPUT];
   unsigned long wanted = 0;
@@ -145,18 +151,20 @@ static int evaluate(run *r) {
   if (!bytes || !cli_note_input(in_path)) return NUVECC_IO;
   nuvecc_tensor *in = calloc(p->ninputs + p->noutputs + 1, sizeof *in), *out = in ? in + p->ninputs : NULL;
   if (!in) return cli_fail(NUVECC_IO, "out of memory");
-  for (size_t i = 0; i < p->ninputs + p->noutputs; i++) {
-    const nuvecc_tensor *d = i < p->ninputs ? &p->inputs[i] : &p->outputs[i - p->ninputs];
-    in[i] = *d;
-    in[i].data = calloc(d->bytes ? d->bytes : 1, 1);
-    if (!in[i].data) return cli_fail(NUVECC_IO, "out of memory: '%s' has %zu bytes", d->name, d->bytes);
-  }
-  nuvecc_options reading = {.file = in_path, .report = cli_report_one, .user = &r->report};
-  nuvecc_status status = nuvecc_read_tensors(
-      &reading, ends_with(in_path, ".safetensors") ? NUVECC_TENSORS_SAFETENSORS : NUVECC_TENSORS_JSON, bytes, n,
-      p->inputs, p->ninputs, in);
+  const nuvecc_options reading = {.file = in_path, .report = cli_report_one, .user = &r->report};
+  const nuvecc_tensor_format format =
+      ends_with(in_path, ".safetensors") ? NUVECC_TENSORS_SAFETENSORS : NUVECC_TENSORS_JSON;
+  nuvecc_status status = nuvecc_read_shapes(&reading, format, bytes, n, p->inputs, p->ninputs, in);
+  if (status) return (int)status;
+  for (size_t i = 0; i < p->ninputs; i++)
+    if (!allocate(&in[i])) return NUVECC_IO;
+  status = nuvecc_read_tensors(&reading, format, bytes, n, in, p->ninputs, in);
   free(bytes);
   if (status) return (int)status;
+  status = nuvecc_shapes(r->unit, k, in, out);
+  if (status) return cli_fail(status, "%s: %s", in_path, nuvecc_error(r->unit));
+  for (size_t i = 0; i < p->noutputs; i++)
+    if (!allocate(&out[i])) return NUVECC_IO;
   status = nuvecc_eval(r->unit, k, in, out, r->o.given[OPT_EVAL_FLUSH]);
   if (status) return cli_fail(status, "%s", nuvecc_error(r->unit));
   char *text = nuvecc_write_tensors(out_path && ends_with(out_path, ".safetensors") ? NUVECC_TENSORS_SAFETENSORS
@@ -315,6 +323,16 @@ static bool settle(run *r, nuvecc_format *format) {
   return true;
 }
 
+/* Is nothing asked for that needs kernels? */
+static bool graphs_only(const run *r, const printed *list, int n) {
+  if (r->o.given[OPT_OUTPUT] || (!n && !r->o.given[OPT_EVAL])) return false;
+  for (int i = 0; i < n; i++)
+    if (list[i].what != NUVECC_GRAPH_TRACED && list[i].what != NUVECC_GRAPH_SIMPLIFIED &&
+        list[i].what != NUVECC_DOT_TRACED && list[i].what != NUVECC_DOT_SIMPLIFIED)
+      return false;
+  return true;
+}
+
 static int compile(run *r, printed *list, int n, nuvecc_format format) {
   const cli_options *o = &r->o;
   size_t length;
@@ -332,6 +350,7 @@ static int compile(run *r, printed *list, int n, nuvecc_format format) {
                             .werror = o->given[OPT_CC_WERROR],
                             .fast_pow = o->given[OPT_POW] && !strcmp(o->value[OPT_POW], "fast"),
                             .syntax_only = check_only,
+                            .graphs_only = graphs_only(r, list, n),
                             .memory_limit = MEMORY_LIMIT,
                             .report = cli_report_one,
                             .user = &r->report};

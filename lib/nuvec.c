@@ -2,6 +2,7 @@
 #include "emit/emit.h"
 #include "emit/stub.h"
 #include "ir/eval.h"
+#include "ir/sizes.h"
 #include "spec/doc.h"
 
 #include <stdlib.h>
@@ -52,6 +53,7 @@ static void lower(nuvecc_unit *u, nv_program *p) {
   p->simplified = o->no_simplify ? nv_drop_dead(p->traced) : nv_simplify(p->traced);
   verify(p->simplified, o->no_simplify ? NV_STAGE_TRACED : NV_STAGE_SIMPLIFIED);
   end(u, 2, t);
+  if (o->graphs_only) return;
   t = begin(u, 3);
   p->plan = nv_fuse(p->simplified, !o->no_fuse);
   end(u, 3, t);
@@ -104,8 +106,9 @@ static void describe(nuvecc_unit *u) {
       t->name = nv_text(c, port->name);
       t->dtype = (nuvecc_dtype)nv_dtype_of(g, port->value);
       t->rank = (int32_t)nv_shape_rank(c, shape);
-      for (int32_t d = 0; d < t->rank; d++) t->shape[d] = nv_dim_value(c, nv_shape_dims(c, shape)[d]);
-      t->bytes = (size_t)nv_shape_count(c, shape) * nv_dtype_size[t->dtype];
+      for (int32_t d = 0; d < t->rank; d++)
+        if (!nv_dim_is_const(c, nv_shape_dims(c, shape)[d], &t->shape[d])) t->shape[d] = -1;
+      if (nv_shape_is_static(c, shape)) t->bytes = (size_t)nv_shape_count(c, shape) * nv_dtype_size[t->dtype];
     }
     u->programs[k] = (nuvecc_program){.entry = nv_text(c, p->entry->name),
                                       .symbol = p->symbol,
@@ -115,6 +118,23 @@ static void describe(nuvecc_unit *u) {
                                       .ninputs = g->ninputs,
                                       .noutputs = g->noutputs};
   }
+}
+
+/* Kernels need every size. */
+static void refuse_open(nv_ctx *c, const nv_program *p) {
+  enum { FEW = 8 };
+  const nv_graph *g = p->traced;
+  nv_buf names;
+  nv_buf_init(&names, c);
+  for (uint32_t k = 0; k < g->nsources && k < FEW; k++) {
+    nv_puts(&names, k ? ", '" : "'");
+    nv_put_dim(&names, g->sources[k].symbol);
+    nv_putc(&names, '\'');
+  }
+  if (g->nsources > FEW) nv_puts(&names, ", ...");
+  if (g->nsources)
+    nv_error(c, p->entry->signatures[p->signature].pos,
+             "not supported yet: kernels of open sizes (%s); a signature fixes them", nv_buf_text(&names));
 }
 
 static nuvecc_status run(nuvecc_unit *u, const void *bytes, size_t n) {
@@ -146,6 +166,8 @@ static nuvecc_status run(nuvecc_unit *u, const void *bytes, size_t n) {
     }
   }
   end(u, 1, t);
+  for (uint32_t k = 0; !c->options.syntax_only && !c->options.graphs_only && k < m->nprograms; k++)
+    refuse_open(c, &m->programs[k]);
   if (s && !known && !c->errors) nv_raise(c, NUVECC_USAGE, "no entry is named '%s'", c->options.entry);
   bool wrong = c->errors || (c->options.werror && c->warnings);
   uint32_t more = c->errors > NV_MAX_ERRORS ? c->errors - NV_MAX_ERRORS : 0;
@@ -162,8 +184,10 @@ static nuvecc_status run(nuvecc_unit *u, const void *bytes, size_t n) {
   if (!c->options.syntax_only) {
     for (uint32_t k = 0; k < m->nprograms; k++) lower(u, &m->programs[k]);
     t = begin(u, 5);
-    nv_emit_names(m);
-    nv_check_stub(m);
+    if (!c->options.graphs_only) {
+      nv_emit_names(m);
+      nv_check_stub(m);
+    }
     end(u, 5, t);
     u->finished = true;
   }
@@ -269,17 +293,69 @@ const char *nuvecc_text(nuvecc_unit *u, nuvecc_artifact what, size_t *n) {
   return u->text[what].p;
 }
 
-nuvecc_status nuvecc_eval(nuvecc_unit *u, size_t k, const nuvecc_tensor *in, nuvecc_tensor *out, bool flush) {
+/* Runs work in the unit's context, as nuvecc_compile does. */
+static nuvecc_status enter(nuvecc_unit *u, const char *stage, void (*work)(nuvecc_unit *u, void *with), void *with) {
   nv_ctx *c = u->c;
   nv_locale l = nv_enter_c_locale();
   nuvecc_status status = NUVECC_OK;
   c->door_open = true;
-  c->stage = "evaluator";
+  c->stage = stage;
   if (setjmp(c->door))
     status = c->raised;
   else
-    nv_eval(u->module.programs[k].traced, in, out, flush);
+    work(u, with);
   c->door_open = false;
   nv_leave_c_locale(l);
   return status;
+}
+
+typedef struct evaluation {
+  size_t k;
+  const nuvecc_tensor *in;
+  nuvecc_tensor *out;
+  bool flush;
+} evaluation;
+
+/* The program's graph at the sizes of these inputs. */
+static const nv_graph *graph_of(nuvecc_unit *u, const evaluation *e) {
+  nv_ctx *c = u->c;
+  const nv_graph *g = u->module.programs[e->k].traced;
+  const char *why = "";
+  const int64_t **shapes = NV_NEW_N(c, const int64_t *, (size_t)g->ninputs + 1);
+  int64_t *values = NV_NEW_N(c, int64_t, (size_t)g->nsources + 1);
+  if (!g->nsources) return g;
+  for (uint32_t i = 0; i < g->ninputs; i++) shapes[i] = e->in[i].shape;
+  g = nv_graph_sizes(g, shapes, values, &why) ? nv_graph_at(g, values, &why) : NULL;
+  if (!g) nv_raise(c, NUVECC_SPEC, "%s", why);
+  return g;
+}
+
+static void put_shapes(nuvecc_unit *u, void *with) {
+  const evaluation *e = with;
+  nv_ctx *c = u->c;
+  const nv_graph *g = graph_of(u, e);
+  for (uint32_t i = 0; i < g->noutputs; i++) {
+    const nv_shape shape = nv_shape_at(g, g->outputs[i].value);
+    nuvecc_tensor *t = &e->out[i];
+    void *data = t->data;
+    *t = u->programs[e->k].outputs[i];
+    t->data = data;
+    for (int32_t d = 0; d < t->rank; d++) t->shape[d] = nv_dim_value(c, nv_shape_dims(c, shape)[d]);
+    t->bytes = (size_t)nv_shape_count(c, shape) * nv_dtype_size[t->dtype];
+  }
+}
+
+static void eval(nuvecc_unit *u, void *with) {
+  const evaluation *e = with;
+  nv_eval(graph_of(u, e), e->in, e->out, e->flush);
+}
+
+nuvecc_status nuvecc_shapes(nuvecc_unit *u, size_t k, const nuvecc_tensor *in, nuvecc_tensor *out) {
+  evaluation e = {k, in, out, false};
+  return enter(u, "shapes", put_shapes, &e);
+}
+
+nuvecc_status nuvecc_eval(nuvecc_unit *u, size_t k, const nuvecc_tensor *in, nuvecc_tensor *out, bool flush) {
+  evaluation e = {k, in, out, flush};
+  return enter(u, "evaluator", eval, &e);
 }

@@ -55,6 +55,7 @@ typedef struct nuvecc_options {
   bool shapeless, no_simplify, no_fuse, werror;
   bool fast_pow; /* --pow=fast: power of floats by metal::fast::pow in kernels of several operations */
   bool syntax_only;                                       /* stop after tracing: no artifact can be asked for */
+  bool graphs_only; /* stop before kernels: only the traced and simplified graphs, and evaluation */
   size_t memory_limit; /* bytes that the unit may hold, beside what libyaml does; 0: no limit. Beyond: NUVECC_IO */
   void (*report)(void *user, const nuvecc_diagnostic *d); /* called in source order; may be NULL */
   void *user;
@@ -116,8 +117,8 @@ typedef struct nuvecc_tensor {
   const char *name; /* path of an input, name of an output */
   nuvecc_dtype dtype;
   int32_t rank;
-  int64_t shape[NUVECC_MAX_RANK];
-  size_t bytes;
+  int64_t shape[NUVECC_MAX_RANK]; /* -1, in descriptions: known at run time only */
+  size_t bytes;                   /* 0 where a size isn't known */
   void *data; /* NULL in descriptions */
 } nuvecc_tensor;
 
@@ -132,8 +133,12 @@ typedef struct nuvecc_program {
 size_t nuvecc_nprograms(const nuvecc_unit *unit);
 const nuvecc_program *nuvecc_get_program(const nuvecc_unit *unit, size_t k);
 
+/* The outputs' shapes and bytes where the inputs have those of in (its data isn't read). NUVECC_SPEC: they don't fit
+ * what the program declares, or a guard fails; nuvecc_error says which. */
+nuvecc_status nuvecc_shapes(nuvecc_unit *unit, size_t k, const nuvecc_tensor *in, nuvecc_tensor *out);
 /* Evaluates program k on the CPU, op by op, unfused. in: one tensor an input, in order, dtype and shape as described.
- * out: data of out[i] must point at outputs[i].bytes bytes. flush: float32 and bfloat16 subnormals flushed as Apple's
+ * out: data of out[i] must point at as many bytes as outputs[i], or nuvecc_shapes, says.
+ * flush: float32 and bfloat16 subnormals flushed as Apple's
  * GPUs do (nuvec-ops(5), Subnormals). */
 nuvecc_status nuvecc_eval(nuvecc_unit *unit, size_t k, const nuvecc_tensor *in, nuvecc_tensor *out, bool flush);
 
@@ -149,6 +154,10 @@ typedef enum nuvecc_tensor_format {
  * doesn't fit is reported through options (of which file, report and user are read): then NUVECC_SPEC. */
 nuvecc_status nuvecc_read_tensors(const nuvecc_options *options, nuvecc_tensor_format format, const void *bytes,
                                   size_t n, const nuvecc_tensor *want, size_t nwant, nuvecc_tensor *out);
+/* Sizes of want[i] below 0 (open) as the file has them: out[i] is want[i] with all sizes and bytes known. What is wrong
+ * with the file is left to nuvecc_read_tensors, which then takes out as want. */
+nuvecc_status nuvecc_read_shapes(const nuvecc_options *options, nuvecc_tensor_format format, const void *bytes,
+                                 size_t n, const nuvecc_tensor *want, size_t nwant, nuvecc_tensor *out);
 /* The file's bytes, from malloc (the caller frees them), length in *n; NULL for lack of memory. JSON floats are
  * written with the fewest digits that read back. */
 char *nuvecc_write_tensors(nuvecc_tensor_format format, const nuvecc_tensor *tensors, size_t ntensors, size_t *n);

@@ -274,15 +274,77 @@ static void read_safetensors(nv_ctx *c, const void *bytes, size_t n, const nuvec
     if (!seen[i]) nv_error(c, (nv_pos){0, 0}, "input '%s' is missing", want[i].name);
 }
 
-nuvecc_status nuvecc_read_tensors(const nuvecc_options *options, nuvecc_tensor_format format, const void *bytes,
-                                  size_t n, const nuvecc_tensor *want, size_t nwant, nuvecc_tensor *out) {
+/* ---- sizes that the types leave open ---- */
+
+/* Of nested lists: the lengths of the first list of every dimension. */
+static void json_shape(const nv_doc *doc, uint32_t node, nuvecc_tensor *t) {
+  for (int32_t k = 0; k < t->rank; k++) {
+    const nv_doc_node *x = node == NV_NONE ? NULL : nv_doc_at(doc, node);
+    const bool list = x && x->kind == NV_DOC_LIST;
+    if (t->shape[k] < 0) t->shape[k] = list ? (int64_t)x->count : 0;
+    node = list ? x->first : NV_NONE;
+  }
+}
+
+static void safetensors_shape(const nv_doc *doc, uint32_t node, nuvecc_tensor *t) {
+  const uint32_t shape = node != NV_NONE && nv_doc_at(doc, node)->kind == NV_DOC_MAP
+                             ? nv_doc_get(doc, node, "shape")
+                             : NV_NONE;
+  const bool list = shape != NV_NONE && nv_doc_at(doc, shape)->kind == NV_DOC_LIST;
+  uint32_t at = list ? nv_doc_at(doc, shape)->first : NV_NONE;
+  for (int32_t k = 0; k < t->rank; k++) {
+    uint64_t size = 0;
+    if (at != NV_NONE && !doc_int(doc, at, &size)) size = 0;
+    if (t->shape[k] < 0) t->shape[k] = size <= INT64_MAX ? (int64_t)size : 0;
+    if (at != NV_NONE) at = nv_doc_at(doc, at)->next;
+  }
+}
+
+/* Fills out's open sizes from the file; what is wrong with it is found when its elements are read. */
+static void read_shapes(nv_ctx *c, nuvecc_tensor_format format, const void *bytes, size_t n, size_t nwant,
+                        nuvecc_tensor *out) {
+  const unsigned char *p = bytes;
+  const size_t whole = n;
+  if (format == NUVECC_TENSORS_SAFETENSORS) {
+    const uint64_t length = n >= 8 ? fetch(p, NV_U64) : UINT64_MAX;
+    n = n >= 8 && length <= n - 8 ? (size_t)length : 0;
+    p = n ? p + 8 : NULL;
+  }
+  nv_doc *doc = p ? nv_doc_read(c, c->options.file, NUVECC_FORMAT_JSON, p, n) : NULL;
+  const bool map = doc && nv_doc_at(doc, 0)->kind == NV_DOC_MAP;
+  for (size_t i = 0; i < nwant; i++) {
+    const uint32_t value = map ? nv_doc_get(doc, 0, out[i].name) : NV_NONE;
+    int64_t count = (int64_t)nv_dtype_size[out[i].dtype];
+    if (format == NUVECC_TENSORS_JSON)
+      json_shape(doc, value, &out[i]);
+    else
+      safetensors_shape(doc, value, &out[i]);
+    bool fits = true;
+    for (int32_t k = 0; k < out[i].rank; k++) fits = nv_mul64(count, out[i].shape[k], &count) && fits;
+    if (format == NUVECC_TENSORS_SAFETENSORS && (!fits || (uint64_t)count > whole))
+      nv_raise(c, NUVECC_SPEC, "'%s' would have more bytes than the file", out[i].name);
+    out[i].bytes = (size_t)count;
+  }
+}
+
+typedef struct job { /* what the two readers share */
+  nuvecc_tensor_format format;
+  const void *bytes;
+  size_t n;
+  const nuvecc_tensor *want;
+  size_t nwant;
+  nuvecc_tensor *out;
+  bool shapes;
+} job;
+
+static nuvecc_status run(const nuvecc_options *options, const job *j) {
   nv_ctx *c = nv_ctx_new(options);
   if (!c) return NUVECC_IO;
   nuvecc_status status = NUVECC_OK;
-  for (size_t i = 0; i < nwant; i++) {
-    void *data = out[i].data;
-    out[i] = want[i];
-    out[i].data = data;
+  for (size_t i = 0; i < j->nwant; i++) {
+    void *data = j->out[i].data;
+    j->out[i] = j->want[i];
+    j->out[i].data = data;
   }
   nv_locale l = nv_enter_c_locale();
   c->stage = "tensor reader";
@@ -292,16 +354,30 @@ nuvecc_status nuvecc_read_tensors(const nuvecc_options *options, nuvecc_tensor_f
     if (options->report) options->report(options->user, &d);
     status = c->raised;
   } else {
-    if (format == NUVECC_TENSORS_JSON)
-      read_json(c, bytes, n, want, nwant, out);
+    if (j->shapes)
+      read_shapes(c, j->format, j->bytes, j->n, j->nwant, j->out);
+    else if (j->format == NUVECC_TENSORS_JSON)
+      read_json(c, j->bytes, j->n, j->want, j->nwant, j->out);
     else
-      read_safetensors(c, bytes, n, want, nwant, out);
+      read_safetensors(c, j->bytes, j->n, j->want, j->nwant, j->out);
     if (c->errors) status = NUVECC_SPEC;
     nv_diag_flush(c);
   }
   nv_leave_c_locale(l);
   nv_ctx_free(c);
   return status;
+}
+
+nuvecc_status nuvecc_read_tensors(const nuvecc_options *options, nuvecc_tensor_format format, const void *bytes,
+                                  size_t n, const nuvecc_tensor *want, size_t nwant, nuvecc_tensor *out) {
+  const job j = {format, bytes, n, want, nwant, out, false};
+  return run(options, &j);
+}
+
+nuvecc_status nuvecc_read_shapes(const nuvecc_options *options, nuvecc_tensor_format format, const void *bytes,
+                                 size_t n, const nuvecc_tensor *want, size_t nwant, nuvecc_tensor *out) {
+  const job j = {format, bytes, n, want, nwant, out, true};
+  return run(options, &j);
 }
 
 /* ---- writing ---- */

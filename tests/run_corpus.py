@@ -59,6 +59,21 @@ def run(e, tmp):
     return bad
 
 
+def evaluated(e):
+    """A spec of open sizes, which has no kernels yet: every run by the command's evaluator."""
+    bad = []
+    for r in e['runs']:
+        p = subprocess.run([os.path.join(BUILD, 'nuvecc'), '--eval=' + os.path.join(CORPUS, r['in']),
+                            '--entry=' + e['entry'], '--signature=%d' % r.get('signature', 0),
+                            os.path.join(CORPUS, e['file'])], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if p.returncode:
+            bad.append('%s: %s' % (r['in'], p.stdout))
+            continue
+        with open(os.path.join(CORPUS, r['want']), encoding='utf-8') as f:
+            bad += differences(json.loads(p.stdout), json.load(f))
+    return bad
+
+
 def main():
     with open(os.path.join(CORPUS, 'index.json'), encoding='utf-8') as f:
         index = json.load(f)
@@ -68,7 +83,12 @@ def main():
             continue
         said = refused(os.path.join(CORPUS, e['file']))
         if said and e['needs']['issue'] > STAGE:
-            if said[0] == 1 and 'not supported yet' in said[1]:
+            if said[0] == 1 and 'not supported yet: kernels of open sizes' in said[1]:
+                bad = evaluated(e)
+                passed, failed = passed + (not bad), failed + bool(bad)
+                if bad:
+                    print('%s:\n  %s' % (e['name'], '\n  '.join(bad)))
+            elif said[0] == 1 and 'not supported yet' in said[1]:
                 later += 1
             else:
                 failed += 1

@@ -25,7 +25,7 @@ static bool moves_by_one(nv_ctx *c, nv_dim d, nv_dim with, nv_dim without) {
     if (natoms != 1 || (factor != 1 && factor != -1)) continue;
     const nv_atom *a = nv_dim_atom(c, atoms[0]);
     if (a->kind == NV_ATOM_SYMBOL) {
-      if (nv_dim_symbol(c, a->name, 0, 0) == with) return true;
+      if (nv_dim_of_atom(c, atoms[0]) == with) return true;
       continue;
     }
     if (a->kind == NV_ATOM_MOD && nv_dim_uses(c, a->a, with) && !nv_dim_uses(c, a->a, without)) return true;

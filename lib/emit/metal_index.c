@@ -87,18 +87,6 @@ static void bounds(nv_ctx *c, nv_dim d, int64_t *lo, int64_t *hi) {
     nv_raise(c, NUVECC_SPEC, "not supported yet: sizes known at run time only");
 }
 
-/* The dim that is this atom alone. */
-static nv_dim atom_dim(nv_ctx *c, const nv_atom *a) {
-  switch (a->kind) {
-  case NV_ATOM_SYMBOL: return nv_dim_symbol(c, a->name, 0, 0);
-  case NV_ATOM_FLOORDIV: return nv_dim_floordiv(c, a->a, a->b);
-  case NV_ATOM_MOD: return nv_dim_mod(c, a->a, a->b);
-  case NV_ATOM_MIN: return nv_dim_min(c, a->a, a->b);
-  case NV_ATOM_MAX: return nv_dim_max(c, a->a, a->b);
-  default: nv_raise(c, NUVECC_SPEC, "not supported yet: sizes known at run time only");
-  }
-}
-
 /* d is one atom with coefficient 1 and nothing else. */
 static bool single_atom(nv_ctx *c, nv_dim d, nv_atom *atom) {
   int64_t coefficient;
@@ -164,8 +152,7 @@ static void expand(nv_index *x, uint32_t k) {
       uint32_t natoms;
       nv_dim_term(c, d, t, &coefficient, &atoms, &natoms);
       for (uint32_t i = 0; i < natoms; i++) {
-        nv_atom factor = *nv_dim_atom(c, atoms[i]);
-        add_child(x, k, atom_dim(c, &factor));
+        add_child(x, k, nv_dim_of_atom(c, atoms[i]));
         nv_dim_term(c, d, t, &coefficient, &atoms, &natoms); /* new dims may have moved the list */
       }
     }

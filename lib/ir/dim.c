@@ -101,7 +101,9 @@ static uint32_t atom_of(nv_ctx *c, nv_atom a, bool make, bounds range) {
   uint32_t at = 0, id;
   while ((id = nv_map_next(&t->atom_map, hash, &at)) != NV_NONE) {
     const nv_atom *o = &t->atoms[id]->atom;
-    if (o->kind == a.kind && o->name == a.name && o->a == a.a && o->b == a.b) return id;
+    if (o->kind != a.kind || o->name != a.name || o->a != a.a || o->b != a.b) continue;
+    const bounds r = t->atoms[id]->range;
+    if (a.kind != NV_ATOM_SYMBOL || (r.min == range.min && r.max == range.max)) return id;
   }
   if (!make) return NV_NONE;
   atom_rec *r = NV_NEW(c, atom_rec);
@@ -127,7 +129,10 @@ static int compare_atoms(const nv_ctx *c, uint32_t x, uint32_t y) {
   if (x == y) return 0;
   const atom_rec *a = c->dims->atoms[x], *b = c->dims->atoms[y];
   if (a->atom.kind != b->atom.kind) return a->atom.kind < b->atom.kind ? -1 : 1;
-  if (a->atom.kind == NV_ATOM_SYMBOL) return strcmp(nv_text(c, a->atom.name), nv_text(c, b->atom.name));
+  if (a->atom.kind == NV_ATOM_SYMBOL) {
+    const int order = strcmp(nv_text(c, a->atom.name), nv_text(c, b->atom.name));
+    if (order) return order;
+  }
   if (a->hash != b->hash) return a->hash < b->hash ? -1 : 1;
   return x < y ? -1 : 1;
 }

@@ -14,7 +14,7 @@ typedef uint32_t nv_dim;
 
 void nv_dims_init(nv_ctx *c);
 nv_dim nv_dim_const(nv_ctx *c, int64_t v);
-/* A symbol by name: the same name gives the same id. Bounds are inclusive; the first call's count. */
+/* A symbol: the same name and bounds give the same id. Bounds are inclusive. */
 nv_dim nv_dim_symbol(nv_ctx *c, nv_str name, int64_t min, int64_t max);
 bool nv_dim_is_const(nv_ctx *c, nv_dim d, int64_t *v);
 int64_t nv_dim_value(nv_ctx *c, nv_dim d); /* a constant's value; nv_bug otherwise */
@@ -52,6 +52,7 @@ typedef struct nv_atom {
 uint32_t nv_dim_nterms(nv_ctx *c, nv_dim d); /* 0: the constant 0. The constant term is the last */
 void nv_dim_term(nv_ctx *c, nv_dim d, uint32_t k, int64_t *coef, const uint32_t **atoms, uint32_t *natoms);
 const nv_atom *nv_dim_atom(nv_ctx *c, uint32_t atom);
+nv_dim nv_dim_of_atom(nv_ctx *c, uint32_t atom); /* the atom alone */
 /* Length of d written out, in symbols, numbers and operations; UINT32_MAX for that or more. Nested divisions share
  * their parts, so it can be far more than what d takes in memory: whoever builds dims from dims in a loop looks at
  * it. */

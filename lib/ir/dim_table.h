@@ -67,7 +67,6 @@ bool nv_constant_of(const nv_ctx *c, nv_dim d, int64_t *v);
 uint32_t nv_only_atom(const nv_ctx *c, uint32_t product);
 /* The atom that d is; NV_NONE where it is anything else. */
 uint32_t nv_atom_alone(const nv_ctx *c, nv_dim d);
-nv_dim nv_dim_of_atom(nv_ctx *c, uint32_t atom);
 
 /* A sum: start, add multiples of dims, end. One at a time; no other dim may be made in between. */
 void nv_sum_start(nv_ctx *c);

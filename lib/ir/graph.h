@@ -9,12 +9,12 @@
  * content, equal id.
  *
  * Attributes (int64 lists) an op:
- *   INPUT {index}   CONST {bits}   astype {dtype}   transpose {permutation…}   expand_dims, squeeze {axes…} (sorted,
- *   counted in the result for expand_dims, in the operand for squeeze)   reshape, broadcast_to {} (the result's shape
- *   says it)   slice {firsts…, steps…}   pad_edge {elements before…}   iota {dtype}   pick {places…} (of every axis of
- *   the operand, the axis of the result that it is; -1: the index counts along it)   sum, max, mean, … {keepdims,
- *   axes…} (sorted; all of them listed, never "None")   cumsum, … {axis, reverse,
- *   exclusive}   others {}
+ *   INPUT {index}   CONST {bits}   SIZE {parts…} (sizes.h)   astype {dtype}   transpose {permutation…}   expand_dims,
+ *   squeeze {axes…} (sorted, counted in the result for expand_dims, in the operand for squeeze)   reshape, broadcast_to
+ *   {} (the result's shape says it)   slice {firsts…, steps…}   pad_edge {elements before…}   iota {dtype}   pick
+ *   {places…} (of every axis of the operand, the axis of the result that it is; -1: the index counts along it)   sum,
+ *   max, mean, … {keepdims, axes…} (sorted; all of them listed, never "None")   cumsum, … {axis, reverse, exclusive}
+ *   others {}
  */
 #ifndef NV_GRAPH_H
 #define NV_GRAPH_H
@@ -73,6 +73,24 @@ typedef struct nv_port { /* an input or output of the graph */
   nv_pos pos;
 } nv_port;
 
+/* ---- sizes that are known at run time only (sizes.h) ---- */
+typedef enum nv_relation {
+  NV_EQUAL,      /* a == b */
+  NV_BROADCASTS, /* a == b, or one of them is 1 */
+  NV_REPEATS,    /* a == b, or a is 1 */
+  NV_AT_MOST     /* a <= b */
+} nv_relation;
+typedef struct nv_guard { /* holds in every call, or the call is refused */
+  nv_relation relation;
+  nv_dim a, b;
+  uint32_t origin; /* the node that needs it; NV_NONE: a declaration */
+} nv_guard;
+typedef struct nv_source { /* a symbol's value: size of an axis of an input, minus offset, over factor */
+  nv_dim symbol;
+  uint32_t input, axis;
+  int64_t factor, offset;
+} nv_source;
+
 typedef struct nv_graph {
   nv_ctx *c;
   nv_str name; /* the entry */
@@ -88,6 +106,11 @@ typedef struct nv_graph {
   uint32_t ninputs, inputs_cap; /* INPUT nodes come first, in this order */
   nv_port *outputs;
   uint32_t noutputs, outputs_cap; /* distinct outputs may hold one value */
+  nv_source *sources;
+  uint32_t nsources, sources_cap; /* one a symbol */
+  nv_guard *guards;
+  uint32_t nguards, guards_cap;
+  nv_map guard_map;
 } nv_graph;
 
 nv_graph *nv_graph_new(nv_ctx *c, nv_str name);
@@ -137,9 +160,12 @@ void nv_put_const(nv_buf *b, nv_dtype dtype, uint64_t bits); /* "true", "-3", "0
  *   dim B 0..1024                                (symbols that occur, with their bounds)
  *   %0 = input "x" : float32[B, 512]
  *   %1 = const 0x3f000000 : float32[]  # 0.5     (the value; then the origin)
+ *   %2 = size 2*B : float32[]  # ffn.h#1         (a number that follows from sizes)
  *   %3 = add %0, %2 : float32[B, 512]  # ffn.h   (the origin)
  *   %4 = sum %3 {0, 1} : float32[B]
  *   %5, %6 = divmod %0, %3 : float32[B, 512]
+ *   source B %0 1 2 3                            (B is (size of axis 1 of input %0 - 3) / 2)
+ *   guard B <= N + 1  # ffn.h                    (also ==, ~: or one of them is 1, ~>: or the first is)
  *   output "y" = %4
  * Values are numbered as in the graph. Blank lines and lines that start with # are skipped. */
 void nv_graph_print(nv_buf *b, const nv_graph *g);

@@ -239,8 +239,9 @@ static bool slice(nv_ctx *c, nv_shape from, nv_attr attr, nv_shape to, const cha
     return fail(c, why, "a slice of %s needs rank %u and %u numbers", nv_shape_text(c, from), rank, 2 * rank);
   for (uint32_t k = 0; k < rank; k++) {
     int64_t size, n, last;
-    if (!nv_dim_is_const(c, have[k], &size) || !nv_dim_is_const(c, want[k], &n))
-      return fail(c, why, "not supported yet: a slice of an open size");
+    if (have[k] == want[k] && first[k] == 0 && step[k] == 1) continue;
+    if (!nv_dim_is_const(c, want[k], &n)) return fail(c, why, "not supported yet: a slice of an open size");
+    if (!nv_dim_is_const(c, have[k], &size)) size = INT64_MAX;
     bool fits = n >= 0 && (n > 1 || step[k] == 1) && (n > 0 || first[k] == 0) && step[k] != 0;
     if (fits && n > 0)
       fits = nv_mul64(n - 1, step[k], &last) && nv_add64(first[k], last, &last) && first[k] >= 0 &&
@@ -272,8 +273,8 @@ static bool pad_edge(nv_ctx *c, nv_shape from, nv_attr attr, nv_shape to, const 
 
 static bool iota(nv_ctx *c, nv_dtype d, nv_shape to, const char **why) {
   int64_t n;
-  if (nv_shape_rank(c, to) != 1 || !nv_dim_is_const(c, nv_shape_dims(c, to)[0], &n))
-    return fail(c, why, "iota has one axis, of a known size, not %s", nv_shape_text(c, to));
+  if (nv_shape_rank(c, to) != 1) return fail(c, why, "iota has one axis, not %s", nv_shape_text(c, to));
+  if (!nv_dim_is_const(c, nv_shape_dims(c, to)[0], &n)) return true;
   return nv_int_fits(d, n) || fail(c, why, "%lld indices don't fit %s", (long long)n, nv_dtype_name[d]);
 }
 

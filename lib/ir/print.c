@@ -1,5 +1,5 @@
 /* print.c - graphs as text that nv_graph_read takes back, and as Graphviz. */
-#include "graph.h"
+#include "sizes.h"
 
 #include <inttypes.h>
 
@@ -20,11 +20,20 @@ void nv_put_const(nv_buf *b, nv_dtype dtype, uint64_t bits) {
   }
 }
 
-/* The distinct dims of the graph's shapes that aren't static. */
-static uint32_t open_dims(nv_ctx *c, const nv_graph *g, const nv_dim **dims) {
+typedef struct dim_list {
+  nv_dim *at;
+  uint32_t n, cap;
+} dim_list;
+
+static void add_dim(nv_ctx *c, dim_list *l, nv_dim d) {
+  NV_GROW(c, l->at, l->cap, (size_t)l->n + 1);
+  l->at[l->n++] = d;
+}
+
+/* The dims of the graph that aren't static: of its shapes, each once, numbers, sources and guards. */
+static dim_list open_dims(nv_ctx *c, const nv_graph *g) {
   nv_shape most = 0;
-  uint32_t n = 0, cap = 0;
-  nv_dim *list = NULL;
+  dim_list list = {0};
   for (uint32_t k = 0; k < g->nvalues; k++)
     if (g->values[k].shape > most) most = g->values[k].shape;
   bool *seen = NV_NEW_N(c, bool, (size_t)most + 1);
@@ -32,13 +41,20 @@ static uint32_t open_dims(nv_ctx *c, const nv_graph *g, const nv_dim **dims) {
     nv_shape s = g->values[k].shape;
     if (seen[s] || nv_shape_is_static(c, s)) continue;
     seen[s] = true;
-    for (uint32_t i = 0; i < nv_shape_rank(c, s); i++) {
-      NV_GROW(c, list, cap, (size_t)n + 1);
-      list[n++] = nv_shape_dims(c, s)[i];
-    }
+    for (uint32_t i = 0; i < nv_shape_rank(c, s); i++) add_dim(c, &list, nv_shape_dims(c, s)[i]);
   }
-  *dims = list;
-  return n;
+  for (uint32_t k = 0; k < g->nnodes; k++) {
+    if (g->nodes[k].op != NV_OP_SIZE) continue;
+    const int64_t *part = nv_attr_list(c, g->nodes[k].attr);
+    for (uint32_t i = 0; i < nv_attr_count(c, g->nodes[k].attr); i += 2)
+      if (part[i] == NV_SIZE_DIM) add_dim(c, &list, (nv_dim)part[i + 1]);
+  }
+  for (uint32_t k = 0; k < g->nsources; k++) add_dim(c, &list, g->sources[k].symbol);
+  for (uint32_t k = 0; k < g->nguards; k++) {
+    add_dim(c, &list, g->guards[k].a);
+    add_dim(c, &list, g->guards[k].b);
+  }
+  return list;
 }
 
 static void put_node(nv_buf *b, const nv_graph *g, const nv_node_rec *n) {
@@ -54,6 +70,9 @@ static void put_node(nv_buf *b, const nv_graph *g, const nv_node_rec *n) {
     nv_put_json(b, nv_text(c, name), nv_text_len(c, name));
   } else if (n->op == NV_OP_CONST) {
     nv_printf(b, " 0x%0*" PRIx64, 2 * nv_dtype_size[v->dtype], (uint64_t)attrs[0]);
+  } else if (n->op == NV_OP_SIZE) {
+    nv_putc(b, ' ');
+    nv_put_size(b, n->attr);
   } else {
     for (uint32_t k = 0; k < n->noperands; k++)
       nv_printf(b, "%s%%%u", k ? ", " : " ", g->pool[n->operands + k]);
@@ -75,11 +94,13 @@ static void put_node(nv_buf *b, const nv_graph *g, const nv_node_rec *n) {
 
 void nv_graph_print(nv_buf *b, const nv_graph *g) {
   nv_ctx *c = b->c;
-  const nv_dim *dims, *symbols;
+  const nv_dim *symbols;
   nv_puts(b, "graph ");
   nv_put_name(b, g->name);
   nv_putc(b, '\n');
-  uint32_t ndims = open_dims(c, g, &dims), nsymbols = nv_dim_symbols(c, dims, ndims, &symbols);
+  const dim_list dims = open_dims(c, g);
+  const uint32_t nsymbols = nv_dim_symbols(c, dims.at, dims.n, &symbols);
+  nv_drop(c, dims.at);
   for (uint32_t k = 0; k < nsymbols; k++) {
     int64_t min, max;
     nv_dim_bounds(c, symbols[k], &min, &max);
@@ -88,6 +109,19 @@ void nv_graph_print(nv_buf *b, const nv_graph *g) {
     nv_printf(b, " %" PRId64 "..%" PRId64 "\n", min, max);
   }
   for (uint32_t k = 0; k < g->nnodes; k++) put_node(b, g, &g->nodes[k]);
+  for (uint32_t k = 0; k < g->nsources; k++) {
+    const nv_source *s = &g->sources[k];
+    nv_puts(b, "source ");
+    nv_put_dim(b, s->symbol);
+    nv_printf(b, " %%%u %u %" PRId64 " %" PRId64 "\n", g->inputs[s->input].value, s->axis, s->factor, s->offset);
+  }
+  for (uint32_t k = 0; k < g->nguards; k++) {
+    nv_puts(b, "guard ");
+    nv_put_guard(b, &g->guards[k]);
+    if (g->guards[k].origin != NV_NONE) nv_puts(b, "  # ");
+    nv_put_origin(b, g, g->guards[k].origin);
+    nv_putc(b, '\n');
+  }
   for (uint32_t k = 0; k < g->noutputs; k++) {
     nv_puts(b, "output ");
     nv_put_json(b, nv_text(c, g->outputs[k].name), nv_text_len(c, g->outputs[k].name));
@@ -131,6 +165,12 @@ void nv_graph_dot(nv_buf *b, const nv_graph *g) {
       put_dot_text(b, nv_text(c, g->inputs[nv_attr_list(c, n->attr)[0]].name));
     } else if (n->op == NV_OP_CONST) {
       nv_put_const(b, (nv_dtype)v->dtype, (uint64_t)nv_attr_list(c, n->attr)[0]);
+    } else if (n->op == NV_OP_SIZE) {
+      nv_buf size; /* symbols' names may need quotes */
+      nv_buf_init(&size, c);
+      nv_put_size(&size, n->attr);
+      put_dot_text(b, nv_buf_text(&size));
+      nv_drop(c, size.p);
     } else {
       nv_puts(b, nv_ops[n->op].name);
     }

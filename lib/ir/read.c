@@ -1,5 +1,5 @@
 /* read.c - the reader of printed graphs. Its text may come from anywhere: everything is checked, nothing recurses. */
-#include "graph.h"
+#include "sizes.h"
 
 typedef struct declared {
   nv_str name;
@@ -354,13 +354,20 @@ static bool input_line(reader *r) {
   return true;
 }
 
+/* Hexadecimal digits behind 0x; how many. */
+static uint32_t hex_digits(reader *r, uint64_t *bits) {
+  uint32_t digits = 0;
+  for (*bits = 0; r->p < r->end && hex(*r->p) >= 0; r->p++, digits++) *bits = *bits << 4 | (uint64_t)hex(*r->p);
+  return digits;
+}
+
 static bool const_line(reader *r) {
-  uint64_t bits = 0;
+  uint64_t bits;
   nv_dtype dtype;
   nv_shape shape;
-  uint32_t from, digits = 0;
+  uint32_t from;
   if (!want(r, '0') || r->p == r->end || *r->p++ != 'x') return bad(r, "a constant is written 0x…");
-  for (; r->p < r->end && hex(*r->p) >= 0; r->p++, digits++) bits = bits << 4 | (uint64_t)hex(*r->p);
+  const uint32_t digits = hex_digits(r, &bits);
   if (!type(r, &dtype, &shape)) return false;
   if (digits != 2u * nv_dtype_size[dtype])
     return bad(r, "a %s has %d digits", nv_dtype_name[dtype], 2 * nv_dtype_size[dtype]);
@@ -369,6 +376,101 @@ static bool const_line(reader *r) {
   if (!origin(r, true, &from)) return false;
   nv_graph_const(r->g, dtype, bits, from);
   return true;
+}
+
+/* One part behind an @: its name. */
+static bool size_operator(reader *r, int64_t *part) {
+  static const struct {
+    const char *name;
+    nv_size_kind kind;
+  } names[] = {{"add", NV_SIZE_ADD}, {"sub", NV_SIZE_SUB}, {"mul", NV_SIZE_MUL},   {"div", NV_SIZE_DIV},
+               {"float", NV_SIZE_FLOAT}, {"neg", NV_SIZE_NEG}, {"abs", NV_SIZE_ABS},
+               {"sqrt", NV_SIZE_SQRT}, {"pow", NV_SIZE_POWER}};
+  const char *text;
+  size_t n;
+  if (!word(r, &text, &n)) return bad(r, "an operation on sizes is missing");
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    if (!same(text, n, names[k].name)) continue;
+    part[0] = names[k].kind;
+    part[1] = 0;
+    return names[k].kind != NV_SIZE_POWER || integer(r, true, &part[1]);
+  }
+  return bad(r, "'%.*s' is no operation on sizes", n > 40 ? 40 : (int)n, text);
+}
+
+static bool size_line(reader *r) {
+  int64_t *list = NULL;
+  uint32_t n = 0, cap = 0, from;
+  nv_dtype dtype;
+  nv_shape shape;
+  do {
+    int64_t part[2] = {NV_SIZE_DIM, 0};
+    nv_dim d;
+    const char ch = peek(r);
+    if (ch == '@') {
+      r->p++;
+      if (!size_operator(r, part)) return false;
+    } else if (ch == '0' && r->end - r->p > 1 && r->p[1] == 'x') {
+      uint64_t bits;
+      r->p += 2;
+      if (hex_digits(r, &bits) != 16) return bad(r, "a double has 16 digits");
+      part[0] = NV_SIZE_DOUBLE;
+      part[1] = (int64_t)bits;
+    } else {
+      if (!dim(r, &d)) return false;
+      part[1] = d;
+    }
+    NV_GROW(r->c, list, cap, (size_t)n + 2);
+    list[n++] = part[0];
+    list[n++] = part[1];
+  } while (take(r, ','));
+  if (!type(r, &dtype, &shape) || !origin(r, false, &from)) return false;
+  const nv_attr attr = nv_attr_make(r->c, list, n);
+  nv_drop(r->c, list);
+  if (!nv_size_is_valid(r->c, attr)) return bad(r, "a size's operations lack operands, or leave some");
+  if (nv_shape_rank(r->c, shape) != 0) return bad(r, "a size has rank 0");
+  nv_graph_add(r->g, NV_OP_SIZE, NULL, 0, attr, dtype, shape, from);
+  return true;
+}
+
+static bool source_line(reader *r) {
+  nv_str id;
+  nv_value v;
+  nv_source s = {0};
+  int64_t axis;
+  if (!symbol_name(r, &id) || !symbol(r, id, &s.symbol) || !value(r, &v) || !integer(r, false, &axis) ||
+      !integer(r, true, &s.factor) || !integer(r, true, &s.offset))
+    return false;
+  if (nv_node_of(r->g, v)->op != NV_OP_INPUT) return bad(r, "a size is read off an input");
+  s.input = r->g->values[v].node;
+  const nv_shape shape = nv_shape_at(r->g, v);
+  if (axis >= (int64_t)nv_shape_rank(r->c, shape)) return bad(r, "the input has no axis %lld", (long long)axis);
+  s.axis = (uint32_t)axis;
+  const nv_dim want = nv_dim_add(r->c, nv_dim_mul(r->c, s.symbol, nv_dim_const(r->c, s.factor)),
+                                 nv_dim_const(r->c, s.offset));
+  if (s.factor < 1 || nv_shape_dims(r->c, shape)[s.axis] != want)
+    return bad(r, "that axis has another size than the source says");
+  for (uint32_t k = 0; k < r->g->nsources; k++)
+    if (r->g->sources[k].symbol == s.symbol) return bad(r, "size '%s' has two sources", nv_text(r->c, id));
+  NV_GROW(r->c, r->g->sources, r->g->sources_cap, (size_t)r->g->nsources + 1);
+  r->g->sources[r->g->nsources++] = s;
+  return true;
+}
+
+static bool guard_line(reader *r) {
+  nv_dim a, b;
+  uint32_t from, before = r->g->nguards;
+  nv_relation relation;
+  if (!dim(r, &a)) return false;
+  const char ch = peek(r), next = r->end - r->p > 1 ? r->p[1] : 0;
+  if (ch == '~') relation = next == '>' ? NV_REPEATS : NV_BROADCASTS;
+  else if (ch == '=' && next == '=') relation = NV_EQUAL;
+  else if (ch == '<' && next == '=') relation = NV_AT_MOST;
+  else return bad(r, "a guard says ==, ~, ~> or <=");
+  r->p += relation == NV_BROADCASTS ? 1 : 2;
+  if (!dim(r, &b) || !origin(r, false, &from)) return false;
+  if (!nv_graph_guard(r->g, relation, a, b, from)) return bad(r, "a guard never holds");
+  return r->g->nguards > before || bad(r, "a guard always holds, or stands there already");
 }
 
 static bool op_line(reader *r, nv_op op) {
@@ -423,7 +525,10 @@ static bool node_line(reader *r) {
   if (results != nv_op_results((nv_op)op))
     return bad(r, "%s has %u result%s", nv_ops[op].name, nv_op_results((nv_op)op),
                nv_op_results((nv_op)op) == 1 ? "" : "s");
-  return op == NV_OP_INPUT ? input_line(r) : op == NV_OP_CONST ? const_line(r) : op_line(r, (nv_op)op);
+  return op == NV_OP_INPUT   ? input_line(r)
+         : op == NV_OP_CONST ? const_line(r)
+         : op == NV_OP_SIZE  ? size_line(r)
+                             : op_line(r, (nv_op)op);
 }
 
 static bool output_line(reader *r) {
@@ -449,13 +554,17 @@ static bool read_line(reader *r) {
   } else if (ch == '%') {
     read = r->g->noutputs ? bad(r, "a node stands behind an output") : node_line(r);
   } else if (!word(r, &text, &n)) {
-    return bad(r, "a line starts with %%, dim or output");
+    return bad(r, "a line starts with %%, dim, source, guard or output");
   } else if (same(text, n, "dim")) {
     read = dim_line(r);
+  } else if (same(text, n, "source")) {
+    read = source_line(r);
+  } else if (same(text, n, "guard")) {
+    read = guard_line(r);
   } else if (same(text, n, "output")) {
     read = output_line(r);
   } else {
-    return bad(r, "a line starts with %%, dim or output");
+    return bad(r, "a line starts with %%, dim, source, guard or output");
   }
   if (!read) return false;
   ch = peek(r);

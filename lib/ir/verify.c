@@ -1,5 +1,5 @@
 /* verify.c - the invariants of a graph, checked after each stage. One walk; a table of operations once simplified. */
-#include "graph.h"
+#include "sizes.h"
 
 typedef struct verifier {
   const nv_graph *g;
@@ -25,6 +25,11 @@ static void check_leaf(const verifier *v, const nv_node_rec *n) {
   const nv_value_rec *result = &v->g->values[n->result];
   nv_ctx *c = v->c;
   if (n->noperands) broken(v, "a leaf has operands");
+  if (n->op == NV_OP_SIZE) {
+    if (!nv_size_is_valid(c, n->attr)) broken(v, "a size is no expression");
+    if (nv_shape_rank(c, result->shape) != 0) broken(v, "a size isn't of rank 0");
+    return;
+  }
   if (nv_attr_count(c, n->attr) != 1) broken(v, "a leaf has %u attributes", nv_attr_count(c, n->attr));
   int64_t attr = nv_attr_list(c, n->attr)[0];
   if (n->op == NV_OP_INPUT) {

@@ -4,6 +4,7 @@
  * and then looks for an equal one (views: simplify_view.c). What it returns satisfies every rule, so a second run finds
  * nothing to do. */
 #include "../ir/eval.h"
+#include "../ir/sizes.h"
 #include "simplify.h"
 
 typedef nv_simplifier walk;
@@ -197,6 +198,15 @@ static nv_graph *rebuild(const nv_graph *from, const bool *live, bool rules) {
   for (uint32_t k = 0; k < from->noutputs; k++) {
     const nv_port *p = &from->outputs[k];
     nv_graph_output(g, map[p->value], p->name, p->pos);
+  }
+  if (from->nsources) {
+    NV_GROW(c, g->sources, g->sources_cap, from->nsources);
+    memcpy(g->sources, from->sources, from->nsources * sizeof *g->sources);
+    g->nsources = from->nsources;
+  }
+  for (uint32_t k = 0; k < from->nguards; k++) {
+    const nv_guard *guard = &from->guards[k];
+    nv_graph_guard(g, guard->relation, guard->a, guard->b, guard->origin);
   }
   nv_drop(c, map);
   nv_drop(c, w.seen.hash);

@@ -226,7 +226,8 @@ static nv_attr slice_twice(nv_ctx *c, nv_attr outer, nv_attr inner, nv_shape sha
   uint32_t rank = nv_attr_count(c, outer) / 2;
   const int64_t *a = nv_attr_list(c, outer), *b = nv_attr_list(c, inner);
   for (uint32_t k = 0; k < rank; k++) {
-    int64_t n = nv_dim_value(c, nv_shape_dims(c, shape)[k]);
+    int64_t n = 2; /* of an open size both take all */
+    nv_dim_is_const(c, nv_shape_dims(c, shape)[k], &n);
     list[k] = n ? a[k] + b[k] * a[rank + k] : 0;
     list[rank + k] = n > 1 ? a[rank + k] * b[rank + k] : 1;
   }

@@ -7,6 +7,7 @@
 #ifndef NV_TRACE_H
 #define NV_TRACE_H
 
+#include "../ir/sizes.h"
 #include "../spec/build.h"
 #include "passes.h"
 
@@ -24,7 +25,7 @@
 /* ---- values ---- */
 typedef enum nvt_kind {
   NVT_POISON,
-  NVT_INT, NVT_FLOAT, NVT_COMPLEX, NVT_BOOL, /* weak numbers */
+  NVT_SIZE, NVT_INT, NVT_FLOAT, NVT_COMPLEX, NVT_BOOL, /* weak numbers; SIZE: known at run time only */
   NVT_STRING, NVT_DTYPE, NVT_NONE,
   NVT_ELLIPSIS, NVT_SLICE,                /* only inside an index; SLICE: seq of three */
   NVT_LIST, NVT_TREE,                     /* of any values; a tree's fields are sorted by name */
@@ -41,6 +42,7 @@ typedef struct nvt_val {
     nv_str s;
     nv_dtype d;
     nv_value v;
+    nv_attr attr;    /* SIZE: an expression (sizes.h) */
     const nvt_seq *seq;
     const double *z; /* COMPLEX: real and imaginary part */
   } u;
@@ -64,7 +66,7 @@ static inline nvt_val nvt_bool(bool b) { return (nvt_val){.kind = NVT_BOOL, .u =
 static inline nvt_val nvt_string(nv_str s) { return (nvt_val){.kind = NVT_STRING, .u = {.s = s}}; }
 static inline nvt_val nvt_dtype(nv_dtype d) { return (nvt_val){.kind = NVT_DTYPE, .u = {.d = d}}; }
 static inline nvt_val nvt_array(nv_value v) { return (nvt_val){.kind = NVT_ARRAY, .u = {.v = v}}; }
-static inline bool nvt_is_number(nvt_val v) { return v.kind >= NVT_INT && v.kind <= NVT_BOOL; }
+static inline bool nvt_is_number(nvt_val v) { return v.kind >= NVT_SIZE && v.kind <= NVT_BOOL; }
 static inline bool nvt_is_seq(nvt_val v) { return v.kind == NVT_LIST || v.kind == NVT_TREE || v.kind == NVT_SLICE; }
 static inline bool nvt_is_poison(nvt_val v) { return v.kind == NVT_POISON || (nvt_is_seq(v) && v.u.seq->poison); }
 static inline bool nvt_is_static(nvt_val v) { return v.kind != NVT_ARRAY && (!nvt_is_seq(v) || v.u.seq->static_); }
@@ -139,6 +141,7 @@ typedef struct nvt_cost { /* of a function's body, at the least */
 } nvt_cost;
 
 typedef struct nvt_arg nvt_arg;
+struct nvt_opcall;
 typedef struct nvt {
   nv_ctx *c;
   nv_spec *s;
@@ -215,6 +218,26 @@ bool nvt_weak_bits(nvt *t, nvt_val v, nv_dtype d, nv_pos pos, uint64_t *bits);
  * text, anything else from v. false: reported at pos. */
 bool nvt_strong_bits(nvt *t, nv_dtype d, nv_ast_kind kind, const char *text, nvt_val v, nv_pos pos, uint64_t *bits);
 
+/* ---- trace_size.c: sizes that are known at run time only ---- */
+nvt_val nvt_size(nvt *t, nv_dim d);               /* an int where the dim is constant */
+bool nvt_is_whole(nvt *t, nvt_val v);             /* an int, known or not? */
+bool nvt_dim_of(nvt *t, nvt_val v, nv_dim *d);    /* that int */
+nvt_val nvt_size_float(nvt *t, nvt_val v, nv_pos pos);
+const char *nvt_show_dim(nvt *t, nv_dim d);
+const char *nvt_show_size(nvt *t, nvt_val v);
+/* Is v no number that is known at run time only? false: reported. */
+bool nvt_known(nvt *t, nvt_val v, nv_pos pos);
+/* What must hold in every call, because of what stands at pos; false: it never does. */
+bool nvt_guard(nvt *t, nv_relation relation, nv_dim a, nv_dim b, nv_pos pos);
+nv_value nvt_size_value(nvt *t, nvt_val v, nv_dtype dtype, nv_pos pos);
+/* Static arithmetic where an operand is of kind SIZE. */
+nvt_val nvt_size_binary(nvt *t, nv_operator op, nvt_val a, nvt_val b, nv_pos pos);
+nvt_val nvt_size_unary(nvt *t, nv_operator op, nvt_val a, nv_pos pos);
+nvt_val nvt_size_compare(nvt *t, nv_operator op, nvt_val a, nvt_val b, nv_pos pos);
+nvt_val nvt_size_call(nvt *t, const char *name, const nvt_val *v, uint32_t n, nv_pos pos);
+/* A call of class NV_EXPAND where sizes are open: made, or refused. false: they are all known. */
+bool nvt_open_steps(nvt *t, const struct nvt_opcall *call, nvt_val *out);
+
 /* ---- trace_ops.c, trace_attr.c: nodes ---- */
 struct nvt_arg {
   nvt_val v;
@@ -245,7 +268,9 @@ nvt_val nvt_operator(nvt *t, nv_operator op, nv_ast ast, const nvt_val *args);
 nvt_val nvt_constant(nvt *t, nv_dtype d, uint64_t bits, nv_pos pos, bool root);
 /* A weak number that ends as an array of its own. */
 nvt_val nvt_alone(nvt *t, nvt_val v, nv_pos pos);
-nv_dtype nvt_alone_dtype(nvt_val v);
+nv_dtype nvt_alone_dtype(nvt *t, nvt_val v);
+/* A weak number in a dtype, with the origin that was set last; NV_NONE: out of range, reported at pos. */
+nv_value nvt_weak_value(nvt *t, nvt_val v, nv_dtype d, nv_pos pos);
 void nvt_origin(nvt *t, nv_pos pos, bool root); /* sets t->origin for the next op */
 nv_value nvt_emit(nvt *t, nv_op op, const nv_value *in, uint32_t n, nv_attr attr, nv_shape shape, nv_pos pos);
 bool nvt_check_shape(nvt *t, nv_shape s, nv_pos pos);
@@ -258,6 +283,8 @@ typedef struct nvt_attrs {
 /* Python's slice of n elements: p is start, stop, step, each an int or None; the step isn't 0. A step of 1 where at
  * most one element is taken, a first of 0 where none is. */
 void nvt_slice_bounds(const nvt_val *p, int64_t n, int64_t *first, int64_t *step, int64_t *count);
+/* The same of one axis, whose size may be open: then all of it, or refused. */
+bool nvt_slice_axis(nvt *t, const nvt_val *p, nv_dim size, nv_pos pos, int64_t *first, int64_t *step, nv_dim *count);
 bool nvt_read_attrs(nvt *t, const nvt_opcall *call, nv_shape shape, nvt_attrs *out);
 /* Attribute k as it was written, or its default. */
 nvt_arg nvt_attr(const nvt_opcall *call, uint32_t k);

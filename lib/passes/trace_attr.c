@@ -180,9 +180,13 @@ static bool axes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, u
   return true;
 }
 
-/* The sizes of a list; reshape's -1 is worked out from shape. */
-static bool sizes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, nv_shape shape, bool reshape,
-                  nv_shape *out) {
+/* What a list of sizes says: the product of those that are known, and of all; the place of a -1, NV_NONE. */
+typedef struct size_list {
+  nv_dim dims[NV_MAX_RANK], product;
+  uint32_t n, open;
+} size_list;
+
+static bool read_sizes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, bool reshape, size_list *out) {
   const char *op = nv_ops[call->op].name;
   if (a->v.kind != NVT_LIST || !a->v.u.seq->static_) return wrong_kind(t, call, k, a, "a list of sizes");
   const nvt_seq *s = a->v.u.seq;
@@ -190,32 +194,55 @@ static bool sizes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, 
     nvt_error(t, a->pos, "%s: rank %u is over the limit of %d", op, s->n, NV_MAX_RANK);
     return false;
   }
-  int64_t v[NV_MAX_RANK], known = 1;
-  uint32_t open = NV_NONE;
+  *out = (size_list){.n = s->n, .open = NV_NONE, .product = nv_dim_const(t->c, 1)};
+  int64_t known = 1;
   for (uint32_t i = 0; i < s->n; i++) {
-    if (s->at[i].kind != NVT_INT) return wrong_kind(t, call, k, a, "a list of sizes");
-    v[i] = s->at[i].u.i;
-    if (v[i] == -1 && reshape && open == NV_NONE)
-      open = i;
-    else if (v[i] < 0) {
-      nvt_error(t, element_pos(t, a, i), "%s: size %lld is negative", op, (long long)v[i]);
+    int64_t v = 0;
+    if (!nvt_dim_of(t, s->at[i], &out->dims[i])) return wrong_kind(t, call, k, a, "a list of sizes");
+    const bool fixed = nv_dim_is_const(t->c, out->dims[i], &v);
+    if (v == -1 && reshape && out->open == NV_NONE) {
+      out->open = i;
+      continue;
+    }
+    if (v < 0) {
+      nvt_error(t, element_pos(t, a, i), "%s: size %lld is negative", op, (long long)v);
       return false;
-    } else if (v[i] > NVT_MAX_ELEMENTS || !nv_mul64(known, v[i], &known)) {
+    }
+    if (fixed && (v > NVT_MAX_ELEMENTS || !nv_mul64(known, v, &known))) {
       nvt_error(t, element_pos(t, a, i), "%s: more than 2^48 elements", op);
       return false;
     }
+    const nv_dim zero = nv_dim_const(t->c, 0);
+    if (!fixed && !nvt_guard(t, NV_AT_MOST, zero, out->dims[i], element_pos(t, a, i))) {
+      nvt_error(t, element_pos(t, a, i), "%s: size %s is negative", op, nvt_show_dim(t, out->dims[i]));
+      return false;
+    }
+    out->product = nv_dim_mul(t->c, out->product, out->dims[i]);
   }
-  const int64_t elements = reshape ? nv_shape_count(t->c, shape) : 0;
-  if (open != NV_NONE && (known == 0 || elements % known)) {
-    nvt_error(t, element_pos(t, a, open), "%s: %lld elements don't divide by %lld, so -1 has no value", op,
-              (long long)elements, (long long)known);
-    return false;
+  return true;
+}
+
+/* The sizes of a list; reshape's -1 is worked out from shape. */
+static bool sizes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, nv_shape shape, bool reshape,
+                  nv_shape *out) {
+  const char *op = nv_ops[call->op].name;
+  size_list list;
+  if (!read_sizes(t, call, k, a, reshape, &list)) return false;
+  const nv_dim elements = reshape ? nv_shape_elements(t->c, shape) : 0, zero = nv_dim_const(t->c, 0);
+  if (list.open != NV_NONE) {
+    const nv_pos pos = element_pos(t, a, list.open);
+    if (!nvt_guard(t, NV_AT_MOST, nv_dim_const(t->c, 1), list.product, pos) ||
+        !nvt_guard(t, NV_EQUAL, nv_dim_mod(t->c, elements, list.product), zero, pos)) {
+      nvt_error(t, pos, "%s: %s elements don't divide by %s, so -1 has no value", op, nvt_show_dim(t, elements),
+                nvt_show_dim(t, list.product));
+      return false;
+    }
+    list.dims[list.open] = nv_dim_floordiv(t->c, elements, list.product);
   }
-  if (open != NV_NONE) v[open] = elements / known;
-  *out = nv_shape_of_ints(t->c, v, s->n);
-  if (reshape && open == NV_NONE && known != elements) {
-    nvt_error(t, a->pos, "%s: %s has %lld elements, %s has %lld", op, nvt_show_shape(t, shape),
-              (long long)elements, nvt_show_shape(t, *out), (long long)known);
+  *out = nv_shape_make(t->c, list.dims, list.n);
+  if (reshape && list.open == NV_NONE && !nvt_guard(t, NV_EQUAL, list.product, elements, a->pos)) {
+    nvt_error(t, a->pos, "%s: %s has %s elements, %s has %s", op, nvt_show_shape(t, shape), nvt_show_dim(t, elements),
+              nvt_show_shape(t, *out), nvt_show_dim(t, list.product));
     return false;
   }
   return true;
@@ -255,6 +282,25 @@ void nvt_slice_bounds(const nvt_val *p, int64_t n, int64_t *first, int64_t *step
   if (*count <= 1) *step = 1;
 }
 
+bool nvt_slice_axis(nvt *t, const nvt_val *p, nv_dim size, nv_pos pos, int64_t *first, int64_t *step, nv_dim *count) {
+  int64_t n, taken;
+  *first = 0;
+  *step = 1;
+  *count = size;
+  if (nv_dim_is_const(t->c, size, &n)) {
+    nvt_slice_bounds(p, n, first, step, &taken);
+    *count = nv_dim_const(t->c, taken);
+    return true;
+  }
+  const bool from_start = p[0].kind == NVT_NONE || (p[0].kind == NVT_INT && p[0].u.i == 0);
+  const bool by_one = p[2].kind == NVT_NONE || (p[2].kind == NVT_INT && p[2].u.i == 1);
+  nv_dim stop;
+  const bool to_end = p[1].kind == NVT_NONE || (nvt_dim_of(t, p[1], &stop) && stop == size);
+  if (from_start && by_one && to_end) return true;
+  nvt_refuse(t, pos, "a slice of an axis of run-time size (a signature fixes it)");
+  return false;
+}
+
 /* start, stop and step of slice, from attribute k on: firsts and steps into v, the result's shape. */
 static bool slice(nvt *t, const nvt_opcall *call, uint32_t k, nv_shape shape, int64_t *v, nv_shape *out) {
   const char *op = nv_ops[call->op].name;
@@ -269,7 +315,7 @@ static bool slice(nvt *t, const nvt_opcall *call, uint32_t k, nv_shape shape, in
               rank);
     return false;
   }
-  int64_t count[NV_MAX_RANK];
+  nv_dim count[NV_MAX_RANK];
   for (uint32_t axis = 0; axis < rank; axis++) {
     nvt_val p[3] = {{0}};
     for (uint32_t i = 0; i < 3; i++) {
@@ -283,10 +329,10 @@ static bool slice(nvt *t, const nvt_opcall *call, uint32_t k, nv_shape shape, in
       nvt_error(t, element_pos(t, &a[2], axis), "step 0 of a slice");
       return false;
     }
-    const int64_t size = nv_dim_value(t->c, nv_shape_dims(t->c, shape)[axis]);
-    nvt_slice_bounds(p, size, &v[axis], &v[rank + axis], &count[axis]);
+    if (!nvt_slice_axis(t, p, nv_shape_dims(t->c, shape)[axis], call->pos, &v[axis], &v[rank + axis], &count[axis]))
+      return false;
   }
-  *out = nv_shape_of_ints(t->c, count, rank);
+  *out = nv_shape_make(t->c, count, rank);
   return true;
 }
 

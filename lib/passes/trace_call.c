@@ -25,13 +25,6 @@ static const char *called(const matcher *m) {
   return nv_format(m->t->c, "'%s': input '%s'", nv_text(m->t->c, m->fn->name), nv_text(m->t->c, m->param));
 }
 
-static const char *show_dim(nvt *t, nv_dim d) {
-  nv_buf b;
-  nv_buf_init(&b, t->c);
-  nv_put_dim(&b, d);
-  return nv_buf_text(&b);
-}
-
 static const nv_dtype_decl *declared_dtype(const nv_function *fn, nv_str name) {
   for (uint32_t i = 0; i < fn->ndtypes; i++)
     if (fn->dtypes[i].name == name) return &fn->dtypes[i];
@@ -71,33 +64,41 @@ static bool match_dtype(matcher *m, const nv_type_node *n, nv_dtype got) {
   return false;
 }
 
+/* Are two sizes equal? Where it depends, a guard of the call says that they are. */
+static bool same_dim(matcher *m, nv_dim a, nv_dim b) {
+  m->t->nframes--;
+  const bool same = nvt_guard(m->t, NV_EQUAL, a, b, m->pos);
+  m->t->nframes++;
+  return same;
+}
+
 static bool match_dim(matcher *m, const nv_type_dim *d, nv_dim actual) {
   nvt *t = m->t;
   if (d->kind == NV_DIM_OPEN) return true;
   if (d->expr == NV_NONE) return false;
   const nv_ast_node *e = nvt_at(t, d->expr);
-  int64_t size;
   if (e->kind != NV_AST_NAME) {
     NV_GROW(t->c, m->sizes, m->cap, (size_t)m->nsizes + 1);
     m->sizes[m->nsizes++] = (wanted){d->expr, actual, m->param, m->pos};
     return true;
   }
   const nvt_binding *b = nvt_find(t, e->text);
-  if (!nv_dim_is_const(t->c, actual, &size)) nv_bug(t->c, "an argument of an open size");
   if (!b) {
-    nvt_bind(t, e->text, nvt_int(size), e->pos)->by = m->param;
+    nvt_bind(t, e->text, nvt_size(t, actual), e->pos)->by = m->param;
     return true;
   }
-  if (b->value.kind == NVT_INT && b->value.u.i == size) return true;
   const char *name = nv_text(t->c, e->text);
-  if (b->value.kind != NVT_INT)
+  nv_dim bound;
+  if (!nvt_dim_of(t, b->value, &bound))
     CALLER_ERROR(t, m->pos, "%s: '%s' isn't a size", called(m), name);
+  else if (same_dim(m, bound, actual))
+    return true;
   else if (b->by != NV_NONE)
-    CALLER_ERROR(t, m->pos, "'%s': size '%s' is %lld in '%s', but %lld in '%s'", nv_text(t->c, m->fn->name), name,
-                 (long long)b->value.u.i, nv_text(t->c, b->by), (long long)size, nv_text(t->c, m->param));
+    CALLER_ERROR(t, m->pos, "'%s': size '%s' is %s in '%s', but %s in '%s'", nv_text(t->c, m->fn->name), name,
+                 nvt_show_dim(t, bound), nv_text(t->c, b->by), nvt_show_dim(t, actual), nv_text(t->c, m->param));
   else
-    CALLER_ERROR(t, m->pos, "'%s': size '%s' is %lld, but %lld in '%s'", nv_text(t->c, m->fn->name), name,
-                 (long long)b->value.u.i, (long long)size, nv_text(t->c, m->param));
+    CALLER_ERROR(t, m->pos, "'%s': size '%s' is %s, but %s in '%s'", nv_text(t->c, m->fn->name), name,
+                 nvt_show_dim(t, bound), nvt_show_dim(t, actual), nv_text(t->c, m->param));
   return false;
 }
 
@@ -129,8 +130,10 @@ static bool match_weak(matcher *m, const nv_type_node *n, nvt_val *v) {
   }
   if (n->dtype < 0 && n->variable == NV_NONE) {
     if (n->cls == NV_CLASS_FLOAT && v->kind == NVT_INT) *v = nvt_float((double)v->u.i);
-    const bool good = n->cls == NV_CLASS_ANY || (n->cls == NV_CLASS_FLOAT && v->kind == NVT_FLOAT) ||
-                      (n->cls == NV_CLASS_INT && v->kind == NVT_INT) ||
+    if (n->cls == NV_CLASS_FLOAT && v->kind == NVT_SIZE) *v = nvt_size_float(t, *v, m->pos);
+    const bool whole = nvt_is_whole(t, *v), real = v->kind == NVT_FLOAT || (v->kind == NVT_SIZE && !whole);
+    const bool good = n->cls == NV_CLASS_ANY || (n->cls == NV_CLASS_FLOAT && real) ||
+                      (n->cls == NV_CLASS_INT && whole) ||
                       (n->cls == NV_CLASS_NUMBER && v->kind != NVT_BOOL);
     if (!good)
       CALLER_ERROR(t, m->pos, "%s is of class %s, got %s", called(m), nvt_class_name(n->cls),
@@ -142,22 +145,23 @@ static bool match_weak(matcher *m, const nv_type_node *n, nvt_val *v) {
     d = (nv_dtype)n->dtype;
   else {
     const nvt_binding *b = nvt_find(t, n->variable);
-    if ((!b || b->value.kind != NVT_DTYPE) && !match_variable(m, n, nvt_alone_dtype(*v))) return false;
+    if ((!b || b->value.kind != NVT_DTYPE) && !match_variable(m, n, nvt_alone_dtype(t, *v))) return false;
     b = nvt_find(t, n->variable);
     d = b->value.u.d;
   }
-  const bool fits = v->kind == NVT_BOOL || (v->kind == NVT_INT && d != NV_BOOL) ||
-                    (v->kind == NVT_FLOAT && nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64))) || d == NV_C64;
+  const bool whole = nvt_is_whole(t, *v), real = v->kind == NVT_FLOAT || (v->kind == NVT_SIZE && !whole);
+  const bool fits = v->kind == NVT_BOOL || (whole && d != NV_BOOL) ||
+                    (real && nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64))) || d == NV_C64;
   if (!fits) {
     CALLER_ERROR(t, m->pos, "%s is %s, got %s", called(m), nv_dtype_name[d], nvt_show(t, *v));
     return false;
   }
-  uint64_t bits;
   t->nframes--;
-  const bool good = nvt_weak_bits(t, *v, d, m->pos, &bits);
-  if (good) *v = nvt_constant(t, d, bits, m->pos, false);
+  nvt_origin(t, m->pos, false);
+  const nv_value made = nvt_weak_value(t, *v, d, m->pos);
+  if (made != NV_NONE) *v = nvt_array(made);
   t->nframes++;
-  return good;
+  return made != NV_NONE;
 }
 
 static bool match_static(matcher *m, const nv_static *d, nvt_val *v) {
@@ -286,13 +290,15 @@ static bool match_all(nvt *t, const nv_function *fn, nvt_arg *args) {
     }
   for (uint32_t i = 0; i < m.nsizes && good; i++) {
     const nvt_val v = nvt_eval_now(t, m.sizes[i].expr);
-    int64_t size = -1;
+    nv_dim size;
     m.param = m.sizes[i].param;
+    m.pos = m.sizes[i].pos;
     if (nvt_is_poison(v))
       good = false;
-    else if (v.kind != NVT_INT || !nv_dim_is_const(t->c, m.sizes[i].actual, &size) || size != v.u.i) {
-      CALLER_ERROR(t, m.sizes[i].pos, "%s: a size is %s, got %s", called(&m), nvt_show_number(t, v),
-                   show_dim(t, m.sizes[i].actual));
+    else if (!nvt_dim_of(t, v, &size) || !same_dim(&m, size, m.sizes[i].actual)) {
+      CALLER_ERROR(t, m.pos, "%s: a size is %s, got %s", called(&m),
+                   nvt_dim_of(t, v, &size) ? nvt_show_dim(t, size) : nvt_show_number(t, v),
+                   nvt_show_dim(t, m.sizes[i].actual));
       note_declared(t, fn, diags, fn->inputs[input_by_name(fn, m.param)].pos, "input", m.param);
       good = false;
     }

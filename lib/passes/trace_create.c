@@ -46,7 +46,7 @@ static nvt_val repeated(nvt *t, const nvt_opcall *call, nv_dtype d, uint64_t bit
 static nvt_val filled(nvt *t, const nvt_opcall *call, const nvt_arg *value, nv_dtype d, nv_shape shape) {
   uint64_t bits;
   if (nvt_is_number(value->v)) {
-    if (d == NV_NDTYPES) d = nvt_alone_dtype(value->v);
+    if (d == NV_NDTYPES) d = nvt_alone_dtype(t, value->v);
     if ((value->v.kind == NVT_COMPLEX && d != NV_C64) ||
         (value->v.kind == NVT_FLOAT && !nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64) | NV_BIT(NV_BOOL)))) {
       nvt_error(t, value->pos, "%s: %s is no %s", nv_ops[call->op].name, nvt_show(t, value->v), nv_dtype_name[d]);

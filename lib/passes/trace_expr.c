@@ -67,6 +67,11 @@ static nvt_val cast(nvt *t, nv_ast a, nv_ast literal, nvt_val v) {
               nv_dtype_name[d]);
     return nvt_poison();
   }
+  if (v.kind == NVT_SIZE) {
+    nvt_origin(t, n->pos, nvt_top(t)->root == a);
+    const nv_value made = nvt_size_value(t, v, d, n->pos);
+    return made == NV_NONE ? nvt_poison() : nvt_array(made);
+  }
   const nv_ast_node *l = literal == NV_NONE ? NULL : nvt_at(t, literal);
   if (!nvt_strong_bits(t, d, l ? (nv_ast_kind)l->kind : NV_AST_NONE, l ? nv_text(t->c, l->text) : "", v,
                        nvt_at(t, n->first)->pos, &bits))
@@ -147,7 +152,8 @@ nvt_val nvt_eval_now(nvt *t, nv_ast a) {
 void nvt_short(nvt *t, nv_ast a) {
   const nv_ast_node *n = nvt_at(t, a);
   const nvt_val v = t->vals[t->nvals - 1];
-  if (v.kind != NVT_ARRAY && v.kind != NVT_POISON && nvt_truth(v) == (n->op == NV_OPR_OR)) return;
+  if (!nvt_known(t, v, nvt_at(t, n->first)->pos)) t->vals[t->nvals - 1] = nvt_poison();
+  else if (v.kind != NVT_ARRAY && v.kind != NVT_POISON && nvt_truth(v) == (n->op == NV_OPR_OR)) return;
   nvt_do_work(t, NVT_APPLY, a, 0, NULL);
   nvt_do_work(t, NVT_EVAL, nvt_at(t, n->first)->next, 0, NULL);
 }
@@ -157,7 +163,7 @@ void nvt_short(nvt *t, nv_ast a) {
 static nvt_val shape_list(nvt *t, nv_shape s) {
   nvt_val at[NV_MAX_RANK];
   const uint32_t rank = nv_shape_rank(t->c, s);
-  for (uint32_t i = 0; i < rank; i++) at[i] = nvt_int(nv_dim_value(t->c, nv_shape_dims(t->c, s)[i]));
+  for (uint32_t i = 0; i < rank; i++) at[i] = nvt_size(t, nv_shape_dims(t->c, s)[i]);
   return nvt_seq_make(t, NVT_LIST, at, NULL, rank);
 }
 
@@ -183,7 +189,7 @@ nvt_val nvt_get_field(nvt *t, nvt_val base, const nv_ast_node *n) {
   if (base.kind == NVT_ARRAY) {
     const nv_shape s = nv_shape_at(t->g, base.u.v);
     if (!strcmp(field, "shape")) return shape_list(t, s);
-    if (!strcmp(field, "size")) return nvt_int(nv_shape_count(t->c, s));
+    if (!strcmp(field, "size")) return nvt_size(t, nv_shape_elements(t->c, s));
     if (!strcmp(field, "ndim")) return nvt_int(nv_shape_rank(t->c, s));
     if (!strcmp(field, "dtype")) return nvt_dtype(nv_dtype_of(t->g, base.u.v));
     nvt_error(t, n->pos, "%s has no field '%s'%s", nvt_show(t, base), field, nvt_meant_field(t, n->text));
@@ -245,7 +251,8 @@ static nvt_val slice_list(nvt *t, nvt_val base, nvt_val v, nv_ast index) {
 }
 
 typedef struct cut { /* what indices make of an array: slice, then squeeze, then expand_dims */
-  int64_t list[2 * NV_MAX_RANK], count[NV_MAX_RANK]; /* firsts and steps; sizes */
+  int64_t list[2 * NV_MAX_RANK]; /* firsts and steps */
+  nv_dim count[NV_MAX_RANK];
   int64_t dropped[NV_MAX_RANK], added[NV_MAX_RANK];  /* axes, of the operand and of the result */
   uint32_t ndropped, nadded;
   bool whole; /* every element stays in its place */
@@ -262,27 +269,57 @@ static nvt_val emit_cut(nvt *t, nv_ast a, nvt_val base, const cut *k) {
   nv_value v = base.u.v;
   if (k->whole && !k->ndropped && !k->nadded) return base;
   nvt_origin(t, pos, nvt_top(t)->root == a);
-  if ((!k->whole && !emit_step(t, NV_OP_slice, &v, k->list, 2 * rank, nv_shape_of_ints(t->c, k->count, rank), pos)) ||
+  if ((!k->whole && !emit_step(t, NV_OP_slice, &v, k->list, 2 * rank, nv_shape_make(t->c, k->count, rank), pos)) ||
       (k->ndropped && !emit_step(t, NV_OP_squeeze, &v, k->dropped, k->ndropped, 0, pos)) ||
       (k->nadded && !emit_step(t, NV_OP_expand_dims, &v, k->added, k->nadded, 0, pos)))
     return nvt_poison();
   return nvt_array(v);
 }
 
-static void add_slice(cut *k, uint32_t rank, uint32_t axis, const nvt_val *parts, int64_t size) {
-  nvt_slice_bounds(parts, size, &k->list[axis], &k->list[rank + axis], &k->count[axis]);
+static bool add_slice(nvt *t, cut *k, nv_shape s, uint32_t axis, const nvt_val *parts, nv_pos pos) {
+  const uint32_t rank = nv_shape_rank(t->c, s);
+  const nv_dim size = nv_shape_dims(t->c, s)[axis];
+  if (!nvt_slice_axis(t, parts, size, pos, &k->list[axis], &k->list[rank + axis], &k->count[axis])) return false;
   k->whole = k->whole && k->list[axis] == 0 && k->list[rank + axis] == 1 && k->count[axis] == size;
+  return true;
+}
+
+/* One element of an axis. */
+static bool add_element(nvt *t, cut *k, nvt_val base, uint32_t axis, int64_t i, nv_pos pos) {
+  const nv_shape s = nv_shape_at(t->g, base.u.v);
+  const nv_dim dim = nv_shape_dims(t->c, s)[axis];
+  int64_t size;
+  const bool fixed = nv_dim_is_const(t->c, dim, &size);
+  if (fixed && i < 0) i += size;
+  if (!fixed && i < 0) {
+    nvt_refuse(t, pos, "an index from the end of an axis of run-time size (a signature fixes it)");
+    return false;
+  }
+  if (i < 0 || i == INT64_MAX || !nvt_guard(t, NV_AT_MOST, nv_dim_const(t->c, i + 1), dim, pos)) {
+    nvt_error(t, pos, "index %lld is out of range for axis %u of %s", (long long)(fixed && i < 0 ? i - size : i), axis,
+              nvt_show(t, base));
+    return false;
+  }
+  k->dropped[k->ndropped++] = axis;
+  k->list[axis] = i;
+  k->list[nv_shape_rank(t->c, s) + axis] = 1;
+  k->count[axis] = nv_dim_const(t->c, 1);
+  k->whole = k->whole && k->count[axis] == dim;
+  return true;
 }
 
 /* An array of integers as an index. */
 static nvt_val take(nvt *t, nv_ast a, nvt_val base, nvt_val v, uint32_t n, nv_pos pos) {
-  const nvt_opcall call = {.op = NV_OP_take, .pos = nvt_at(t, a)->pos, .root = nvt_top(t)->root == a};
+  nvt_opcall call = {.op = NV_OP_take, .pos = nvt_at(t, a)->pos, .root = nvt_top(t)->root == a, .n = 2};
+  nvt_val r;
+  call.in[0] = (nvt_arg){base, NV_NONE, call.pos, true};
+  call.in[1] = (nvt_arg){v, NV_NONE, pos, true};
   if (!nv_is(nv_dtype_of(t->g, v.u.v), NV_BITS_INT))
     nvt_error(t, pos, "an index array has an integer dtype, not %s", nvt_show(t, v));
   else if (n > 1)
     nvt_error(t, pos, "an index array stands alone; use take for one axis");
   else
-    return nvt_taken(t, &call, base.u.v, v, pos, false, 0);
+    return nvt_open_steps(t, &call, &r) ? r : nvt_taken(t, &call, base.u.v, v, pos, false, 0);
   return nvt_poison();
 }
 
@@ -313,7 +350,7 @@ static nvt_val index_array(nvt *t, nv_ast a, nvt_val base, const nvt_val *index,
     const nv_pos pos = nvt_at(t, at)->pos;
     if (v.kind == NVT_ELLIPSIS) {
       for (uint32_t rest = rank - used; rest; rest--, axis++, out++)
-        add_slice(&k, rank, axis, all, nv_dim_value(t->c, nv_shape_dims(t->c, s)[axis]));
+        add_slice(t, &k, s, axis, all, pos);
       continue;
     }
     if (v.kind == NVT_NONE) {
@@ -324,26 +361,17 @@ static nvt_val index_array(nvt *t, nv_ast a, nvt_val base, const nvt_val *index,
     if (v.kind == NVT_ARRAY) {
       return take(t, a, base, v, n, pos);
     }
-    const int64_t size = nv_dim_value(t->c, nv_shape_dims(t->c, s)[axis]);
     if (v.kind == NVT_SLICE) {
-      if (!check_slice(t, v, at)) return nvt_poison();
-      add_slice(&k, rank, axis++, v.u.seq->at, size);
+      if (!check_slice(t, v, at) || !add_slice(t, &k, s, axis++, v.u.seq->at, pos)) return nvt_poison();
       out++;
     } else if (v.kind == NVT_INT) {
-      if (v.u.i < -size || v.u.i >= size) {
-        nvt_error(t, pos, "index %lld is out of range for axis %u of %s", (long long)v.u.i, axis, nvt_show(t, base));
-        return nvt_poison();
-      }
-      const nvt_val one[3] = {nvt_int(v.u.i < 0 ? v.u.i + size : v.u.i),
-                              nvt_int((v.u.i < 0 ? v.u.i + size : v.u.i) + 1), nvt_none()};
-      k.dropped[k.ndropped++] = axis;
-      add_slice(&k, rank, axis++, one, size);
+      if (!add_element(t, &k, base, axis++, v.u.i, pos)) return nvt_poison();
     } else {
       nvt_error(t, pos, "an array is indexed by ints, slices, None or ..., not %s", nvt_show(t, v));
       return nvt_poison();
     }
   }
-  for (; axis < rank; axis++) add_slice(&k, rank, axis, all, nv_dim_value(t->c, nv_shape_dims(t->c, s)[axis]));
+  for (; axis < rank; axis++) add_slice(t, &k, s, axis, all, whole);
   if (rank - k.ndropped + added > NV_MAX_RANK) {
     nvt_error(t, whole, "rank %u is over the limit of %d", rank - k.ndropped + added, NV_MAX_RANK);
     return nvt_poison();
@@ -429,7 +457,7 @@ static void unknown_function(nvt *t, const nv_ast_node *n) {
   if (!enough) {
     for (uint32_t i = 0; i < t->s->nfunctions; i++)
       if (t->s->functions[i].builtin ? builtin : user) known[k++] = nv_text(t->c, t->s->functions[i].name);
-    for (int op = NV_OP_CONST + 1; builtin && op < NV_NOPS; op++)
+    for (int op = NV_OP_SIZE + 1; builtin && op < NV_NOPS; op++)
       if (!(nv_ops[op].flags & NV_INNER)) known[k++] = nv_ops[op].name;
     for (uint32_t i = 0; builtin && i < nfuture; i++) known[k++] = future[i];
   }

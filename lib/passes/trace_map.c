@@ -257,7 +257,7 @@ void nvt_next_of_map(nvt *t, const nvt_map *m, uint32_t i) {
 void nvt_where_of_map(nvt *t, const nvt_map *m, uint32_t i) {
   const nvt_val v = nvt_pop(t);
   nvt_val *results = m->results + (size_t)i * m->nyields;
-  bool poison = nvt_is_poison(v);
+  bool poison = nvt_is_poison(v) || (v.kind == NVT_SIZE && !nvt_known(t, v, nvt_at(t, m->s->expr)->pos));
   if (!poison && (v.kind == NVT_ARRAY || nvt_is_seq(v))) {
     nvt_error(t, nvt_at(t, m->s->expr)->pos, "where is static, not %s", nvt_show(t, v));
     poison = true;

@@ -124,8 +124,15 @@ nvt_val nvt_constant(nvt *t, nv_dtype d, uint64_t bits, nv_pos pos, bool root) {
   return nvt_array(constant(t, d, bits));
 }
 
-nv_dtype nvt_alone_dtype(nvt_val v) {
+nv_value nvt_weak_value(nvt *t, nvt_val v, nv_dtype d, nv_pos pos) {
+  uint64_t bits;
+  if (v.kind == NVT_SIZE) return nvt_size_value(t, v, d, pos);
+  return nvt_weak_bits(t, v, d, pos, &bits) ? constant(t, d, bits) : NV_NONE;
+}
+
+nv_dtype nvt_alone_dtype(nvt *t, nvt_val v) {
   switch (v.kind) {
+  case NVT_SIZE: return nvt_is_whole(t, v) ? NV_I32 : NV_F32;
   case NVT_FLOAT: return NV_F32;
   case NVT_COMPLEX: return NV_C64;
   case NVT_BOOL: return NV_BOOL;
@@ -134,10 +141,9 @@ nv_dtype nvt_alone_dtype(nvt_val v) {
 }
 
 nvt_val nvt_alone(nvt *t, nvt_val v, nv_pos pos) {
-  uint64_t bits;
-  const nv_dtype d = nvt_alone_dtype(v);
-  if (!nvt_weak_bits(t, v, d, pos, &bits)) return nvt_poison();
-  return nvt_constant(t, d, bits, pos, true);
+  nvt_origin(t, pos, true);
+  const nv_value made = nvt_weak_value(t, v, nvt_alone_dtype(t, v), pos);
+  return made == NV_NONE ? nvt_poison() : nvt_array(made);
 }
 
 /* ---- dtypes ---- */
@@ -155,10 +161,10 @@ static bool group_dtype(nvt *t, const nvt_opcall *call, uint32_t from, nv_dtype 
       arrays = true;
       continue;
     }
-    alone = nv_promote(alone, nvt_alone_dtype(a->v));
-    weak_float = weak_float || a->v.kind == NVT_FLOAT;
+    alone = nv_promote(alone, nvt_alone_dtype(t, a->v));
+    weak_float = weak_float || a->v.kind == NVT_FLOAT || (a->v.kind == NVT_SIZE && !nvt_is_whole(t, a->v));
     weak_imag = weak_imag || a->v.kind == NVT_COMPLEX;
-    weak_int = weak_int || a->v.kind == NVT_INT;
+    weak_int = weak_int || nvt_is_whole(t, a->v);
   }
   if (!arrays)
     d = alone;
@@ -243,19 +249,36 @@ static bool broadcast(nvt *t, nv_shape a, nv_shape b, nv_pos pos, nv_shape *out)
     const nv_dim one = nv_dim_const(t->c, 1);
     const nv_dim x = i + ra < rank ? one : nv_shape_dims(t->c, a)[i + ra - rank];
     const nv_dim y = i + rb < rank ? one : nv_shape_dims(t->c, b)[i + rb - rank];
-    int64_t vx, vy;
-    if (x == y || y == one)
-      dims[i] = x;
-    else if (x == one)
-      dims[i] = y;
-    else if (nv_dim_is_const(t->c, x, &vx) && nv_dim_is_const(t->c, y, &vy)) {
+    int64_t v;
+    if (!nvt_guard(t, NV_BROADCASTS, x, y, pos)) {
       nvt_error(t, pos, "shapes %s and %s don't broadcast", nvt_show_shape(t, a), nvt_show_shape(t, b));
       return false;
-    } else
-      dims[i] = nv_dim_bcast(t->c, x, y);
+    }
+    if (x != one && nv_dim_is_const(t->c, x, &v)) dims[i] = x; /* the other is this, or 1 */
+    else if (y != one && nv_dim_is_const(t->c, y, &v)) dims[i] = y;
+    else dims[i] = nv_dim_bcast(t->c, x, y);
   }
   *out = nv_shape_make(t->c, dims, rank);
   return *out == a || *out == b || nvt_check_shape(t, *out, pos);
+}
+
+/* Can from be repeated to the shape to? Where that depends on sizes, guards say that it can. false: reported. */
+static bool repeats(nvt *t, const nvt_opcall *call, nv_shape from, nv_shape to) {
+  const uint32_t rank = nv_shape_rank(t->c, from), result = nv_shape_rank(t->c, to);
+  bool fits = rank <= result, both = true;
+  for (uint32_t i = 1; i <= rank && i <= result && both; i++) {
+    const nv_dim x = nv_shape_dims(t->c, from)[rank - i], y = nv_shape_dims(t->c, to)[result - i];
+    both = !nv_dim_differ(t->c, x, y) || x == nv_dim_const(t->c, 1) || y == nv_dim_const(t->c, 1);
+  }
+  for (uint32_t i = 0; i < rank && fits; i++)
+    fits = nvt_guard(t, NV_REPEATS, nv_shape_dims(t->c, from)[i], nv_shape_dims(t->c, to)[result - rank + i],
+                     call->pos);
+  if (!both)
+    nvt_error(t, call->pos, "shapes %s and %s don't broadcast", nvt_show_shape(t, from), nvt_show_shape(t, to));
+  else if (!fits)
+    nvt_error(t, call->attr[0].pos, "broadcast_to: %s doesn't broadcast to %s", nvt_show_shape(t, from),
+              nvt_show_shape(t, to));
+  return both && fits;
 }
 
 /* ---- an op ---- */
@@ -265,11 +288,9 @@ static nv_value operand(nvt *t, const nvt_arg *a, nv_dtype want, bool shaped, nv
   nv_value v;
   if (a->v.kind == NVT_ARRAY)
     v = a->v.u.v;
-  else {
-    uint64_t bits;
-    if (!nvt_weak_bits(t, a->v, want, a->pos, &bits)) return NV_NONE;
-    v = constant(t, want, bits);
-  }
+  else
+    v = nvt_weak_value(t, a->v, want, a->pos);
+  if (v == NV_NONE) return v;
   if (nv_dtype_of(t->g, v) != want) {
     const int64_t d = want;
     v = nvt_emit(t, NV_OP_astype, &v, 1, nv_attr_make(t->c, &d, 1), nv_shape_at(t->g, v), pos);
@@ -296,12 +317,11 @@ static bool check_operands(nvt *t, nvt_opcall *call, bool *poison) {
   return true;
 }
 
-static bool reduces_nothing(nvt *t, nv_shape in, nv_attr attr) {
+/* Is there nothing to reduce? Where that depends on a size, a guard says that there is something. */
+static bool reduces_nothing(nvt *t, nv_shape in, nv_attr attr, nv_pos pos) {
   const int64_t *v = nv_attr_list(t->c, attr);
-  for (uint32_t i = 1; i < nv_attr_count(t->c, attr); i++) {
-    int64_t size;
-    if (nv_dim_is_const(t->c, nv_shape_dims(t->c, in)[v[i]], &size) && size == 0) return true;
-  }
+  for (uint32_t i = 1; i < nv_attr_count(t->c, attr); i++)
+    if (!nvt_guard(t, NV_AT_MOST, nv_dim_const(t->c, 1), nv_shape_dims(t->c, in)[v[i]], pos)) return true;
   return false;
 }
 
@@ -311,7 +331,7 @@ nvt_val nvt_apply_op(nvt *t, nvt_opcall *call) {
   if (!check_operands(t, call, &poison)) return nvt_poison();
   nvt_val expanded;
   if (nvt_expand(t, call, &expanded)) return expanded;
-  if (row->cls == NV_EXPAND) return nvt_rearrange(t, call);
+  if (row->cls == NV_EXPAND) return nvt_open_steps(t, call, &expanded) ? expanded : nvt_rearrange(t, call);
   nv_dtype want[NV_MAX_OPERANDS];
   if (!operand_dtypes(t, call, want)) return nvt_poison();
   if (row->cls == NV_SCAN) return nvt_scan(t, call, want[0]);
@@ -329,16 +349,9 @@ nvt_val nvt_apply_op(nvt *t, nvt_opcall *call) {
   }
   nvt_attrs attrs;
   if (!nvt_read_attrs(t, call, shape, &attrs)) return nvt_poison();
-  if (row->shape == NV_SH_BROADCAST_TO) {
-    nv_shape both;
-    if (!broadcast(t, shape, attrs.shape, call->pos, &both)) return nvt_poison();
-    if (both != attrs.shape) {
-      nvt_error(t, call->attr[0].pos, "broadcast_to: %s doesn't broadcast to %s", nvt_show_shape(t, shape),
-                nvt_show_shape(t, attrs.shape));
-      return nvt_poison();
-    }
-  }
-  if (row->shape == NV_SH_REDUCE && row->nothing == NV_NOTHING_ERROR && reduces_nothing(t, shape, attrs.attr)) {
+  if (row->shape == NV_SH_BROADCAST_TO && !repeats(t, call, shape, attrs.shape)) return nvt_poison();
+  if (row->shape == NV_SH_REDUCE && row->nothing == NV_NOTHING_ERROR &&
+      reduces_nothing(t, shape, attrs.attr, call->pos)) {
     nvt_error(t, call->pos, "%s of nothing: %s", row->name, nvt_show_shape(t, shape));
     return nvt_poison();
   }

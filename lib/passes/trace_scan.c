@@ -10,7 +10,7 @@ static bool flag(nvt *t, const nvt_opcall *call, uint32_t k, int64_t *out) {
 
 nvt_val nvt_scan(nvt *t, const nvt_opcall *call, nv_dtype d) {
   const nvt_arg axis = nvt_attr(call, 0);
-  int64_t attr[3], n = -1;
+  int64_t attr[3];
   nv_value x = nvt_array_operand(t, &call->in[0]);
   if (x == NV_NONE || !flag(t, call, 1, &attr[1]) || !flag(t, call, 2, &attr[2])) return nvt_poison();
   attr[2] = !attr[2];
@@ -23,8 +23,13 @@ nvt_val nvt_scan(nvt *t, const nvt_opcall *call, nv_dtype d) {
     }
   }
   if (axis.v.kind == NVT_NONE) {
+    const nv_dim n = nv_shape_elements(t->c, nv_shape_at(t->g, x));
     attr[0] = 0;
-    n = nv_shape_count(t->c, nv_shape_at(t->g, x));
+    if (nv_shape_rank(t->c, nv_shape_at(t->g, x)) != 1) {
+      nvt_step_origin(t, call, false);
+      x = nvt_emit(t, NV_OP_reshape, &x, 1, NV_NO_ATTR, nv_shape_make(t->c, &n, 1), call->pos);
+      if (x == NV_NONE) return nvt_poison();
+    }
   } else if (axis.v.kind != NVT_INT) {
     nvt_wrong_attr(t, call, 0, &axis, "an int or None");
     return nvt_poison();
@@ -33,7 +38,6 @@ nvt_val nvt_scan(nvt *t, const nvt_opcall *call, nv_dtype d) {
     if (!nvt_axis_attr(t, call, 0, nv_shape_rank(t->c, nv_shape_at(t->g, x)), &k)) return nvt_poison();
     attr[0] = k;
   }
-  if (n >= 0) x = nvt_reshaped(t, call, false, x, &n, 1);
   x = nvt_converted(t, call, false, x, d);
   if (x == NV_NONE) return nvt_poison();
   nvt_step_origin(t, call, true);

@@ -74,7 +74,7 @@ static double as_double(nvt_val v) {
   return v.kind == NVT_FLOAT ? v.u.f : v.kind == NVT_BOOL ? v.u.b : (double)v.u.i;
 }
 static int64_t as_int(nvt_val v) { return v.kind == NVT_BOOL ? v.u.b : v.u.i; }
-static bool real_number(nvt_val v) { return v.kind == NVT_INT || v.kind == NVT_FLOAT || v.kind == NVT_BOOL; }
+static bool real_number(nvt_val v) { return nvt_is_number(v) && v.kind != NVT_COMPLEX; }
 
 bool nvt_truth(nvt_val v) {
   switch (v.kind) {
@@ -223,6 +223,8 @@ static nvt_val of_complex(nvt *t, nv_operator op, nvt_val a, nvt_val b, nv_pos p
 
 nvt_val nvt_static_binary(nvt *t, nv_operator op, nvt_val a, nvt_val b, nv_pos pos) {
   if (nvt_is_poison(a) || nvt_is_poison(b)) return nvt_poison();
+  if (real_number(a) && real_number(b) && (a.kind == NVT_SIZE || b.kind == NVT_SIZE))
+    return nvt_size_binary(t, op, a, b, pos);
   if (nvt_is_number(a) && nvt_is_number(b) && (a.kind == NVT_COMPLEX || b.kind == NVT_COMPLEX))
     return of_complex(t, op, a, b, pos);
   if (!real_number(a) || !real_number(b) || op == NV_OPR_MATMUL) return no_form(t, op, a, b, pos);
@@ -254,6 +256,7 @@ nvt_val nvt_static_binary(nvt *t, nv_operator op, nvt_val a, nvt_val b, nv_pos p
 
 nvt_val nvt_static_unary(nvt *t, nv_operator op, nvt_val a, nv_pos pos) {
   if (nvt_is_poison(a)) return nvt_poison();
+  if (a.kind == NVT_SIZE) return nvt_size_unary(t, op, a, pos);
   if (op == NV_OPR_NOT && !nvt_is_seq(a)) return nvt_bool(!nvt_truth(a));
   if (nvt_is_number(a)) {
     if (op == NV_OPR_POS) return a.kind == NVT_BOOL ? nvt_int(a.u.b) : a;
@@ -300,6 +303,8 @@ static int equal(nvt_val a, nvt_val b) {
 
 nvt_val nvt_static_compare(nvt *t, nv_operator op, nvt_val a, nvt_val b, nv_pos pos) {
   if (nvt_is_poison(a) || nvt_is_poison(b)) return nvt_poison();
+  if (real_number(a) && real_number(b) && (a.kind == NVT_SIZE || b.kind == NVT_SIZE))
+    return nvt_size_compare(t, op, a, b, pos);
   if (op == NV_OPR_EQ || op == NV_OPR_NE) {
     int same = -1;
     if (a.kind == NVT_LIST && b.kind == NVT_LIST) {
@@ -419,7 +424,7 @@ nvt_val nvt_static_call(nvt *t, nv_ast ast, const nvt_val *args) {
   if (f == F_LEN) {
     if (a.kind == NVT_LIST) return nvt_int(a.u.seq->n);
     if (a.kind == NVT_ARRAY && nv_shape_rank(t->c, nv_shape_at(t->g, a.u.v)))
-      return nvt_int(nv_dim_value(t->c, nv_shape_dims(t->c, nv_shape_at(t->g, a.u.v))[0]));
+      return nvt_size(t, nv_shape_dims(t->c, nv_shape_at(t->g, a.u.v))[0]);
     nvt_error(t, pos, "len takes a list or an array with axes, not %s", nvt_show(t, a));
     return nvt_poison();
   }
@@ -433,10 +438,12 @@ nvt_val nvt_static_call(nvt *t, nv_ast ast, const nvt_val *args) {
     nvt_error(t, pos, "trainable takes a leaf, not %s", nvt_show(t, a));
     return nvt_poison();
   }
+  const nvt_val *list = (f == F_MAX || f == F_MIN) && n == 1 && a.kind == NVT_LIST ? a.u.seq->at : args;
+  const uint32_t nlist = list == args ? n : a.u.seq->n;
+  for (uint32_t i = 0; i < nlist; i++)
+    if (list[i].kind == NVT_SIZE) return nvt_size_call(t, function_names[f], list, nlist, pos);
   if (f == F_RANGE) return range(t, args, n, pos);
-  if ((f == F_MAX || f == F_MIN) && n == 1 && a.kind == NVT_LIST)
-    return extreme(t, f, a.u.seq->at, a.u.seq->n, pos);
-  if (f == F_MAX || f == F_MIN) return extreme(t, f, args, n, pos);
+  if (f == F_MAX || f == F_MIN) return extreme(t, f, list, nlist, pos);
   if (!real_number(a)) {
     const bool converts = a.kind == NVT_ARRAY && (f == F_INT || f == F_FLOAT);
     nvt_error(t, pos, "%s takes a static number, not %s%s", function_names[f], nvt_show(t, a),

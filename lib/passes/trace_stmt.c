@@ -203,8 +203,10 @@ static void mark_targets(nvt *t, const nv_stmt_block *block, bool poison) {
 
 static void start_if(nvt *t, const nv_stmt *s) {
   const nvt_val v = nvt_pop(t);
-  const bool bad = v.kind == NVT_ARRAY || nvt_is_seq(v);
-  if (bad && !nvt_is_poison(v))
+  const bool open = v.kind == NVT_SIZE, bad = v.kind == NVT_ARRAY || nvt_is_seq(v) || open;
+  if (open)
+    nvt_known(t, v, s->expr == NV_NONE ? s->pos : nvt_at(t, s->expr)->pos);
+  else if (bad && !nvt_is_poison(v))
     nvt_error(t, s->expr == NV_NONE ? s->pos : nvt_at(t, s->expr)->pos,
               "the condition of an if is static, not %s%s", nvt_show(t, v),
               v.kind == NVT_ARRAY ? "; where(condition, a, b) chooses element by element" : "");

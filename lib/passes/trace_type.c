@@ -134,7 +134,7 @@ static bool is_open(const nvt *t, const nv_binding *b) {
 
 /* What keeps an entry from being traced, collected so that one error lists it. */
 typedef struct lacking {
-  nv_buf open, unresolved;
+  nv_buf unresolved;
 } lacking;
 
 static void lack(nv_buf *b, const char *text) {
@@ -143,6 +143,23 @@ static void lack(nv_buf *b, const char *text) {
   for (const char *p = have; (p = strstr(p, text)) != NULL; p += n) /* listed already? */
     if ((p == have || p[-1] == ' ') && (p[n] == 0 || p[n] == ',')) return;
   if (b->n < 400) nv_printf(b, "%s%s", b->n ? ", " : "", text);
+}
+
+/* An open size keeps to what is declared, or the call is refused. */
+static bool guard_dim(nvt *t, const nv_dim_decl *d, nv_dim size, nv_pos pos) {
+  nv_ctx *c = t->c;
+  const char *what = NULL;
+  if (d->value >= 0 && !nvt_guard(t, NV_EQUAL, size, nv_dim_const(c, d->value), pos))
+    what = nv_format(c, "not %lld", (long long)d->value);
+  else if (!nvt_guard(t, NV_AT_MOST, nv_dim_const(c, d->min), size, pos))
+    what = nv_format(c, "below its min %lld", (long long)d->min);
+  else if (d->max < NVT_MAX_ELEMENTS && !nvt_guard(t, NV_AT_MOST, size, nv_dim_const(c, d->max), pos))
+    what = nv_format(c, "above its max %lld", (long long)d->max);
+  else if (d->multiple_of > 1 &&
+           !nvt_guard(t, NV_EQUAL, nv_dim_mod(c, size, nv_dim_const(c, d->multiple_of)), nv_dim_const(c, 0), pos))
+    what = nv_format(c, "not a multiple of %lld", (long long)d->multiple_of);
+  if (what) nvt_error(t, pos, "size '%s' is %s, %s", nv_text(c, d->name), nvt_show_dim(t, size), what);
+  return !what;
 }
 
 static bool check_dim(nvt *t, const nv_dim_decl *d, int64_t v, nv_pos pos) {
@@ -164,7 +181,11 @@ bool nvt_check_dims(nvt *t, const nv_function *fn, nv_pos pos) {
   for (uint32_t i = 0; i < fn->ndims; i++) {
     const nvt_binding *b = nvt_find(t, fn->dims[i].name);
     const uint32_t diags = t->c->ndiags;
-    if (!b || b->value.kind != NVT_INT || check_dim(t, &fn->dims[i], b->value.u.i, pos)) continue;
+    nv_dim size;
+    if (!b || !nvt_dim_of(t, b->value, &size)) continue;
+    if (b->value.kind == NVT_INT ? check_dim(t, &fn->dims[i], b->value.u.i, pos)
+                                 : guard_dim(t, &fn->dims[i], size, pos))
+      continue;
     if (t->c->ndiags > diags && !fn->builtin)
       nv_note(t->c, fn->dims[i].pos, "size '%s' of '%s' is declared here", nv_text(t->c, fn->dims[i].name),
               nv_text(t->c, fn->name));
@@ -173,28 +194,44 @@ bool nvt_check_dims(nvt *t, const nv_function *fn, nv_pos pos) {
   return true;
 }
 
-/* Binds a size by name: from the signature, or as declared. false: open, or wrong. */
-static bool entry_dim(nvt *t, nv_str name, const nv_dim_decl *d, nv_pos pos, lacking *l) {
+/* An open size: a symbol of its own. */
+static nvt_val open_size(nvt *t, nv_str name, const nv_dim_decl *d) {
+  return nvt_size(t, nv_dim_symbol(t->c, name, d ? d->min : 0, d ? d->max : NVT_MAX_ELEMENTS));
+}
+
+/* Binds a size by name: from the signature, or as declared, or open. false: wrong. */
+static bool entry_dim(nvt *t, nv_str name, const nv_dim_decl *d, nv_pos pos) {
   const nv_binding *b = given(t, name);
-  nvt_val v = nvt_poison();
+  nvt_val v;
   if (b && !is_open(t, b)) {
     v = b->value == NV_NONE ? nvt_poison() : nvt_literal(t, b->value); /* as checked by the parser */
     pos = b->value_pos;
   } else if (!b && d && d->value >= 0) {
     v = nvt_int(d->value);
   } else {
-    lack(&l->open, nv_format(t->c, "'%s'", nv_text(t->c, name)));
+    v = open_size(t, name, d);
   }
   nvt_bind(t, name, v, pos);
-  return v.kind == NVT_INT;
+  return v.kind != NVT_POISON;
 }
 
-/* Size of one dim of an entry's type; -1: open or wrong. */
-static int64_t entry_size(nvt *t, const nv_type_dim *d, const char *path, lacking *l) {
-  if (d->kind == NV_DIM_OPEN) lack(&l->open, nv_format(t->c, "a size of '%s'", path));
+static const nv_dim_decl *declared_dim(const nvt *t, nv_str name) {
+  const nv_function *fn = t->frames[0].fn;
+  for (uint32_t i = 0; i < fn->ndims; i++)
+    if (fn->dims[i].name == name) return &fn->dims[i];
+  return NULL;
+}
+
+/* Size of one dim of an entry's type: of axis number axis of path; false: unresolved or wrong. */
+static bool entry_size(nvt *t, const nv_type_dim *d, const char *path, uint32_t axis, lacking *l, nv_dim *out) {
   if (d->kind == NV_DIM_ELLIPSIS) lack(&l->unresolved, nv_format(t->c, "the rank of '%s'", path));
-  if (d->kind != NV_DIM_EXPR || d->expr == NV_NONE) return -1;
-  /* names first: each either has a value or is asked of the signature */
+  if (d->kind == NV_DIM_OPEN) {
+    const char *name = nv_format(t->c, "%s.axis%u", path, axis);
+    *out = nv_dim_symbol(t->c, nv_intern_z(t->c, name), 0, NVT_MAX_ELEMENTS);
+    return true;
+  }
+  if (d->kind != NV_DIM_EXPR || d->expr == NV_NONE) return false;
+  /* names first: each has a value, or is open */
   nv_ast stack[NVT_MAX_NEST + 2];
   uint32_t n = 0;
   bool known = true;
@@ -205,17 +242,20 @@ static int64_t entry_size(nvt *t, const nv_type_dim *d, const char *path, lackin
     if (e->kind == NV_AST_NAME) {
       const nvt_binding *b = nvt_find(t, e->text);
       if (!b)
-        known = entry_dim(t, e->text, NULL, e->pos, l) && known;
+        known = entry_dim(t, e->text, declared_dim(t, e->text), e->pos) && known;
       else if (b->value.kind == NVT_POISON)
         known = false;
     }
     for (nv_ast c = e->first; c != NV_NONE && n < NVT_MAX_NEST; c = nvt_at(t, c)->next) stack[n++] = c;
   }
-  if (!known) return -1;
+  if (!known) return false;
   const nvt_val v = nvt_eval_now(t, d->expr);
-  if (v.kind == NVT_INT && v.u.i >= 0 && v.u.i <= NVT_MAX_ELEMENTS) return v.u.i;
+  int64_t size = 0;
+  const bool whole = nvt_dim_of(t, v, out);
+  if (whole && nv_dim_is_const(t->c, *out, &size) && size >= 0 && size <= NVT_MAX_ELEMENTS) return true;
+  if (v.kind == NVT_SIZE && whole && nvt_guard(t, NV_AT_MOST, nv_dim_const(t->c, 0), *out, d->pos)) return true;
   if (!nvt_is_poison(v)) nvt_error(t, d->pos, "a size is an int from 0 to 2^48, not %s", nvt_show(t, v));
-  return -1;
+  return false;
 }
 
 /* dtype of a leaf; -1: unresolved or wrong. */
@@ -261,16 +301,17 @@ static bool settle(nvt *t, const nv_type_node *declared, nv_dtype dtype, const n
     const nv_type_dim *d = &t->s->type_dims[declared->first_dim + declared->ndims - 1 - i];
     if (d->kind != NV_DIM_EXPR || d->expr == NV_NONE) continue;
     const nv_ast_node *e = nvt_at(t, d->expr);
-    const int64_t size = nv_dim_value(t->c, dims[rank - 1 - i]);
+    const nv_dim size = dims[rank - 1 - i];
     if (e->kind == NV_AST_NAME && !nvt_find(t, e->text)) {
       const nv_binding *g = given(t, e->text);
-      nvt_bind(t, e->text, g && !is_open(t, g) ? nvt_literal(t, g->value) : nvt_int(size), pos);
+      nvt_bind(t, e->text, g && !is_open(t, g) ? nvt_literal(t, g->value) : nvt_size(t, size), pos);
     }
     const nvt_val v = nvt_eval_now(t, d->expr);
+    nv_dim want;
     if (nvt_is_poison(v)) return false;
-    if (v.kind == NVT_INT && v.u.i == size) continue;
-    nvt_error(t, pos, "a size of %s is %s, not %lld", nvt_show_type(t, declared), nvt_show_number(t, v),
-              (long long)size);
+    if (nvt_dim_of(t, v, &want) && nvt_guard(t, NV_EQUAL, want, size, pos)) continue;
+    nvt_error(t, pos, "a size of %s is %s, not %s", nvt_show_type(t, declared), nvt_show_number(t, v),
+              nvt_show_dim(t, size));
     return false;
   }
   return true;
@@ -298,9 +339,8 @@ static nvt_val entry_leaf(nvt *t, const nv_type_node *n, nv_str path, nv_pos pos
     return nvt_poison();
   }
   for (uint32_t i = 0; i < n->ndims; i++) {
-    const int64_t size = entry_size(t, &t->s->type_dims[n->first_dim + i], text, l);
-    known = known && size >= 0;
-    dims[i] = known ? nv_dim_const(t->c, size) : 0;
+    dims[i] = 0;
+    known = entry_size(t, &t->s->type_dims[n->first_dim + i], text, i, l, &dims[i]) && known;
   }
   if (!known || (n != declared && !settle(t, declared, (nv_dtype)dtype, dims, n->ndims, b->value_pos)))
     return nvt_poison();
@@ -412,7 +452,13 @@ static nvt_val entry_input(nvt *t, const nv_param *p, lacking *l) {
       nv_bug(t->c, "types nest more than %d deep", NVT_MAX_NEST);
     } else {
       const nv_type_dim count = {NV_DIM_EXPR, n->count, n->pos};
-      const int64_t k = n->kind == NV_TYPE_TREE ? 0 : entry_size(t, &count, nv_text(t->c, name), l);
+      int64_t k = 0;
+      nv_dim size;
+      if (n->kind != NV_TYPE_TREE) {
+        k = -1;
+        if (entry_size(t, &count, nv_text(t->c, name), 0, l, &size) && !nv_dim_is_const(t->c, size, &k))
+          nvt_error(t, n->pos, "the length of '%s' is %s", nv_text(t->c, name), nvt_show(t, nvt_size(t, size)));
+      }
       if (k > NVT_MAX_PORTS) nvt_error(t, n->pos, "more than %d inputs and outputs", NVT_MAX_PORTS);
       if (k < 0 || k > NVT_MAX_PORTS) {
         nvt_push(t, nvt_poison());
@@ -474,15 +520,75 @@ static void unused_keys(nvt *t, const nv_function *fn) {
   }
 }
 
+typedef struct sized { /* an input's axis that has a size of one symbol */
+  nv_source s;
+  bool plain; /* the symbol alone */
+} sized;
+
+/* Every symbol is read off the first axis that has it alone, else off one that has a multiple of it, or it and a
+ * constant. */
+static void find_sources(nvt *t, const nv_function *fn) {
+  nv_ctx *c = t->c;
+  nv_graph *g = t->g;
+  nv_dim *all = NULL;
+  uint32_t n = 0, cap = 0;
+  for (uint32_t i = 0; i < fn->ndims; i++) {
+    const nvt_binding *b = nvt_find(t, fn->dims[i].name);
+    if (!b || b->value.kind != NVT_SIZE) continue;
+    NV_GROW(c, all, cap, (size_t)n + 1);
+    nvt_dim_of(t, b->value, &all[n++]);
+  }
+  for (uint32_t i = 0; i < g->ninputs; i++) {
+    const nv_shape s = nv_shape_at(g, g->inputs[i].value);
+    for (uint32_t k = 0; k < nv_shape_rank(c, s) && !nv_shape_is_static(c, s); k++) {
+      NV_GROW(c, all, cap, (size_t)n + 1);
+      all[n++] = nv_shape_dims(c, s)[k];
+    }
+  }
+  if (!n) return;
+  const nv_dim *symbols;
+  const uint32_t nsymbols = nv_dim_symbols(c, all, n, &symbols);
+  nv_drop(c, all);
+  sized *found = NV_NEW_N(c, sized, nsymbols);
+  nv_map places = {0};
+  for (uint32_t i = 0; i < nsymbols; i++) nv_map_add(c, &places, nv_hash(&symbols[i], sizeof *symbols, 7), i);
+  for (uint32_t i = 0; i < g->ninputs; i++) {
+    const nv_shape s = nv_shape_at(g, g->inputs[i].value);
+    for (uint32_t k = 0; k < nv_shape_rank(c, s) && !nv_shape_is_static(c, s); k++) {
+      const nv_dim d = nv_shape_dims(c, s)[k], *own;
+      nv_dim rest;
+      int64_t factor, offset;
+      if (nv_dim_symbols(c, &d, 1, &own) != 1 || !nv_dim_linear(c, d, own[0], &factor, &rest) || factor < 1 ||
+          !nv_dim_is_const(c, rest, &offset))
+        continue;
+      uint32_t walk = 0, at;
+      while ((at = nv_map_next(&places, nv_hash(own, sizeof *own, 7), &walk)) != NV_NONE && symbols[at] != own[0]) {}
+      if (found[at].s.factor && (found[at].plain || d != own[0])) continue;
+      found[at] = (sized){{own[0], i, k, factor, offset}, d == own[0]};
+    }
+  }
+  nv_drop(c, places.hash);
+  nv_drop(c, places.id);
+  for (uint32_t i = 0; i < nsymbols; i++) {
+    if (!found[i].s.factor) {
+      nvt_error(t, t->signature->pos,
+                "size '%s' can't be read off an input: no axis is it, a multiple of it, or it and a constant",
+                nvt_show_dim(t, symbols[i]));
+      continue;
+    }
+    NV_GROW(c, g->sources, g->sources_cap, (size_t)g->nsources + 1);
+    g->sources[g->nsources++] = found[i].s;
+  }
+}
+
 void nvt_entry_inputs(nvt *t, const nv_function *fn) {
   lacking l;
-  nv_buf_init(&l.open, t->c);
   nv_buf_init(&l.unresolved, t->c);
   for (uint32_t i = 0; i < t->signature->nbindings; i++)
     nvt_slot_of(t, t->signature->bindings[i].key)->signature = i;
   for (uint32_t i = 0; i < fn->ndims; i++)
     if (fn->dims[i].value >= 0 || nvt_slot_of(t, fn->dims[i].name)->signature != NV_NONE)
-      entry_dim(t, fn->dims[i].name, &fn->dims[i], fn->dims[i].pos, &l);
+      entry_dim(t, fn->dims[i].name, &fn->dims[i], fn->dims[i].pos);
   for (uint32_t i = 0; i < fn->ndtypes; i++) {
     const nv_dtype_decl *d = &fn->dtypes[i];
     const nv_binding *b = given(t, d->name);
@@ -508,6 +614,6 @@ void nvt_entry_inputs(nvt *t, const nv_function *fn) {
   if (l.unresolved.n)
     nvt_error(t, pos, "entry '%s': the signature must fix %s", nv_text(t->c, t->entry->name),
               nv_buf_text(&l.unresolved));
-  else if (l.open.n)
-    nvt_refuse(t, pos, "open sizes (%s); a signature fixes them", nv_buf_text(&l.open));
+  else if (!t->failed)
+    find_sources(t, fn);
 }

@@ -231,6 +231,7 @@ const char *nvt_show_array(nvt *t, nv_value v) {
 
 const char *nvt_show_number(nvt *t, nvt_val v) {
   if (v.kind == NVT_INT) return nv_format(t->c, "%lld", (long long)v.u.i);
+  if (v.kind == NVT_SIZE) return nvt_show_size(t, v);
   if (v.kind == NVT_BOOL) return v.u.b ? "true" : "false";
   nv_buf b;
   nv_buf_init(&b, t->c);
@@ -248,6 +249,7 @@ const char *nvt_show_number(nvt *t, nvt_val v) {
 const char *nvt_show(nvt *t, nvt_val v) {
   switch (v.kind) {
   case NVT_POISON: return "an error";
+  case NVT_SIZE: return nvt_show_size(t, v);
   case NVT_INT:
   case NVT_FLOAT:
   case NVT_COMPLEX:

@@ -409,8 +409,8 @@ static void signature_errors(void **state) {
   CONTAINS(with_signature("{N: 2, k: 1}"),
            "10:20: error: entry 'f': the signature must fix 'T', the dtype of 'y', the rank of 'y'");
   CONTAINS(with_signature("{T: float32, k: 1, y: float32}"),
-           "10:20: error: not supported yet: open sizes ('N')");
-  CONTAINS(with_signature("{N: \"?\", T: float32, k: 1, y: float32}"), "not supported yet: open sizes ('N')");
+           "dim N 1..8\n%0 = input \"x\" : float32[N]\n");
+  CONTAINS(with_signature("{N: \"?\", T: float32, k: 1, y: float32}"), "source N %0 0 1 0\nguard N%2 == 0\n");
 }
 
 static void generic_errors(void **state) {
