@@ -21,7 +21,8 @@ int main(void) {
   static const char *const classes[] = {"leaf", "elem", "view", "reduce", "copy", "scan", "expand", "index"};
   static const char *const rules[] = {"same",    "float",  "promote", "promote_float", "compare",
                                       "logical", "select", "attr",    "sum",           "cumsum",
-                                      "mean",    "real",   "shift"};
+                                      "mean",    "real",   "shift",   "pick",          "int32",
+                                      "uint32"};
   static const char *const kinds[] = {"end",  "axis", "axes",   "perm",  "shape",
                                       "bool", "int",  "number", "dtype", "slice",  "value"};
   puts("[");

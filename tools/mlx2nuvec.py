@@ -78,6 +78,10 @@ def scan(node):
     return op, {'axis': axis, 'reverse': reverse, 'inclusive': inclusive}
 
 
+def place_of_extreme(node):
+    return {0: 'argmin', 1: 'argmax'}.get(node.arguments[0]), {'axis': node.arguments[1], 'keepdims': True}
+
+
 def same_value(node):
     """The primitive only says how the value is stored."""
     return 'alias', {}
@@ -150,6 +154,7 @@ ELEMENT_WISE = {
 }
 TABLE = {
     **ELEMENT_WISE,
+    'ArgReduce': place_of_extreme,
     'AsStrided': shaped('as_strided', shape=0, strides=1, offset=2),
     'AsType': shaped('astype', dtype=lambda n: n.outputs[0].dtype),
     'Broadcast': shaped('broadcast_to', shape=0),
@@ -162,11 +167,13 @@ TABLE = {
     'Full': same_value,
     'Gather': gather,
     'GatherAxis': shaped('take_along_axis', axis=0),
+    'LogSumExp': shaped('logsumexp', axis=lambda n: -1, keepdims=lambda n: True),
     'Reduce': reduction,
     'Reshape': shaped('reshape', shape=0),
     'Scan': scan,
     'Slice': shaped('slice', start=0, stop=1, step=2),
     'SliceUpdate': slice_update,
+    'Softmax': shaped('softmax', axis=lambda n: -1),
     'Split': split,
     'Squeeze': shaped('squeeze', axis=0),
     'StopGradient': shaped('stop_gradient'),

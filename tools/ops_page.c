@@ -75,6 +75,7 @@ static const char *rule_text(nv_dtype_rule rule) {
   case NV_DT_SELECT: return "that of x and y, promoted";
   case NV_DT_ATTR: return "the attribute's dtype";
   case NV_DT_SHIFT: return "promoted, uint8 for bool";
+  case NV_DT_UINT32: return "uint32";
   case NV_DT_SUM: return "int32 for bool and narrower signed integers, uint32 for narrower unsigned ones";
   default: return NULL; /* the operands' */
   }

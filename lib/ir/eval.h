@@ -13,5 +13,7 @@ uint64_t nv_eval_scalar(nv_op op, const nv_dtype *dtypes, nv_dtype result, const
                         bool flush);
 /* 1/n rounded once to float32: the factor of a mean over n > 0 elements. */
 float nv_reciprocal_of(int64_t n);
+/* a/n rounded once to float32; n is not 0. */
+float nv_quotient_of(int64_t a, int64_t n);
 
 #endif

@@ -79,6 +79,7 @@ void nv_from_carrier(nv_dtype d, const void *carrier, void *to, size_t n) {
 #define NONE
 #define F(e)
 #define FT(e)
+#define FI(e)
 #define C(e)
 #define CF(e)
 #define CT(e)

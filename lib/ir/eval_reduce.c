@@ -4,10 +4,13 @@
 
 #include <math.h>
 
-float nv_reciprocal_of(int64_t n) {
-  /* One rounding of 1/n. The quotient in double may lie on the middle of two floats where 1/n doesn't: the
+float nv_reciprocal_of(int64_t n) { return nv_quotient_of(1, n); }
+
+float nv_quotient_of(int64_t a, int64_t n) {
+  /* One rounding of a/n. The quotient in double may lie on the middle of two floats where a/n doesn't: the
    * remainder, exact by fma, says on which side it is. */
-  const double d = (double)n, q = 1.0 / d, rest = fma(-q, d, 1.0);
+  if (n < 0) return -nv_quotient_of(a, -n);
+  const double d = (double)n, q = (double)a / d, rest = fma(-q, d, (double)a);
   uint64_t u;
   memcpy(&u, &q, sizeof u);
   if ((u & 0x1fffffff) == 0x10000000 && rest != 0) u += rest > 0 ? UINT64_C(1) : UINT64_MAX;

@@ -74,6 +74,8 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
     d = (nv_dtype)to;
     break;
   }
+  case NV_DT_INT32: d = NV_I32; break;
+  case NV_DT_UINT32: d = NV_U32; break;
   case NV_DT_SUM: d = sum_dtype(d); break;
   case NV_DT_REAL: d = d == NV_C64 ? NV_F32 : d; break;
   }

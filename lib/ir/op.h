@@ -42,7 +42,9 @@ typedef enum nv_dtype_rule {
   NV_DT_MEAN,          /* at least float */
   NV_DT_REAL,          /* the operand's; float32 for complex64 */
   NV_DT_SHIFT,         /* promoted, bool becoming uint8; result the same */
-  NV_DT_PICK           /* result as the first operand, the second is int32 or int64 */
+  NV_DT_PICK,          /* result as the first operand, the second is int32 or int64 */
+  NV_DT_INT32,         /* int32 */
+  NV_DT_UINT32         /* uint32 */
 } nv_dtype_rule;
 
 typedef enum nv_shape_rule {

@@ -1,4 +1,5 @@
-/* steps.h - what trace_steps.c, trace_create.c, trace_move.c and trace_index.c share (private to tracing). */
+/* steps.h - what trace_steps.c, trace_create.c, trace_move.c, trace_index.c and trace_reduce.c share (private to
+ * tracing). */
 #ifndef NV_STEPS_H
 #define NV_STEPS_H
 
@@ -47,6 +48,9 @@ nvt_val nvt_index(nvt *t, const nvt_opcall *call, nv_value x);
 /* ---- trace_scan.c ---- */
 /* cumsum, cumprod, …: its operand is converted to d first. */
 nvt_val nvt_scan(nvt *t, const nvt_opcall *call, nv_dtype d);
+
+/* ---- trace_reduce.c ---- */
+nvt_val nvt_reduce(nvt *t, const nvt_opcall *call, nv_value x);
 
 /* The result of a call whose op is of class NV_EXPAND (those of trace_expand.c aside); its operands aren't poison. */
 nvt_val nvt_rearrange(nvt *t, const nvt_opcall *call);

@@ -3,11 +3,7 @@
 #include "steps.h"
 
 /* Ops of nuvec-ops(5) and nuvec-spec(5) that have no row yet: known names, so no suggestion. */
-static const char *const future_ops[] = {                                         "var",
-                                         "std",
-                                         "argmax",
-                                         "argmin",
-                                         "matmul",
+static const char *const future_ops[] = {"matmul",
                                          "put_along_axis",
                                          "scatter",
                                          "scatter_add",
@@ -19,9 +15,6 @@ static const char *const future_ops[] = {                                       
                                          "partition",
                                          "argpartition",
                                          "topk",
-                                         "softmax",
-                                         "logsumexp",
-                                         "log_softmax",
                                          "layer_norm",
                                          "rms_norm",
                                          "conv1d",
@@ -213,7 +206,9 @@ static bool operand_dtypes(nvt *t, const nvt_opcall *call, nv_dtype *want) {
   case NV_DT_SUM: d = sum_dtype(d); break;
   case NV_DT_LOGICAL: d = NV_BOOL; break;
   case NV_DT_CUMSUM: d = d == NV_BOOL ? NV_I32 : d; break;
-  case NV_DT_REAL: break;
+  case NV_DT_REAL:
+  case NV_DT_INT32:
+  case NV_DT_UINT32: break;
   case NV_DT_SHIFT: d = d == NV_BOOL ? NV_U8 : d; break;
   case NV_DT_SAME:
   case NV_DT_PROMOTE:

@@ -234,6 +234,20 @@ static expansion *of_array(nv_op op) {
   case NV_OP_dynamic_slice_update:
   case NV_OP_as_strided:
   case NV_OP_contiguous: return nvt_index;
+  case NV_OP_var:
+  case NV_OP_std:
+  case NV_OP_logsumexp:
+  case NV_OP_softmax:
+  case NV_OP_log_softmax:
+  case NV_OP_argmax:
+  case NV_OP_argmin:
+  case NV_OP_nansum:
+  case NV_OP_nanprod:
+  case NV_OP_nanmax:
+  case NV_OP_nanmin:
+  case NV_OP_nanmean:
+  case NV_OP_nanvar:
+  case NV_OP_nanstd: return nvt_reduce;
   default: return NULL;
   }
 }

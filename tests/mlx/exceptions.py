@@ -129,6 +129,16 @@ def scanned(case, d):
     return np.isfinite(d) & (np.abs(ours(case) - theirs(case)) <= 2 * EPS[case.ours.dtype] * n * size)
 
 
+def joined(case, d):
+    """The same for reductions of differences: within eps times the count of the result, or of the largest operand where
+    they are logarithms."""
+    x = number(case.ins[0].values()).reshape(case.ins[0].shape)
+    axis = case.attrs.get('axis')
+    n = np.prod([x.shape[k] for k in axis]) if axis else x.size
+    size = np.max(np.abs(x), initial=1) if 'log' in case.op else np.abs(ours(case))
+    return np.isfinite(d) & (np.abs(ours(case) - theirs(case)) <= EPS[case.ours.dtype] * max(n, 4) * size)
+
+
 def through_log(case, d):
     """exp(b log a): the exponent's rounding, in eps, is the result's."""
     a, b = case.x(0).astype(np.complex128), case.x(1).astype(np.complex128)
@@ -165,6 +175,8 @@ TABLE = [
     Row('ours', 'arcsinh arccosh arctanh', 'no complex form', test=has_complex, what='ours refuses'),
     Row('ours', 'floor_divide logaddexp logcumsumexp nan_to_num', 'no complex form: ops.md gives it no meaning', test=has_complex,
         what='ours refuses'),
+    Row('ours', 'var std logsumexp softmax log_softmax argmax argmin', 'no complex form: ops.md gives it no meaning',
+        test=has_complex, what='ours refuses'),
     Row('ours', 'isposinf isneginf', 'of complex: either part; MLX compares with inf + 0j', None, has_complex),
     Row('ours', 'maximum minimum clip', 'of complex, with a NaN', nan_operand, has_complex),
     Row('ours', 'sign square reciprocal sqrt rsqrt exp log log2 log10 log1p sin cos tan arcsin arccos arctan sinh '
@@ -174,6 +186,12 @@ TABLE = [
         lambda c, d: (c.theirs.values() == 0) & (c.x(0) == -2.0**(WIDTH.get(c.dtypes[0], 1) - 1))),
     Row('MLX', 'power', 'C99: anything to the power 0 is 1; MLX gives NaN for some NaN',
         lambda c, d: c.promoted(1) == 0, result('bfloat16')),
+    Row('MLX', 'var std logsumexp softmax log_softmax', 'integers and bools are subtracted in their own dtype, where '
+        'they wrap; here in float32', None, first(*INTS, 'bool')),
+    Row('MLX', 'softmax log_softmax', 'integers keep their dtype over several axes', what='dtype',
+        test=lambda c: c.dtypes[0] in (*INTS, 'bool')),
+    Row('order', 'var std softmax logsumexp log_softmax', 'another order and another exp, and in 16 bits MLX rounds '
+        'every step', joined),
     Row('order', 'sum prod mean', 'another order, and in 16 bits MLX rounds every step', accumulated,
         result(*REAL_FLOATS, 'complex64')),
     Row('order', 'cumsum cumprod logcumsumexp', 'another order, and in 16 bits MLX rounds every step', scanned,

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""make_moves.py - writes moves.json: what views, creation, movement and indexing give, computed by NumPy (MLX's formula where it
+"""make_moves.py - writes moves.json: what views, creation, movement, indexing and some reductions give, computed by NumPy (MLX's formula where it
 says so). One case a line: statements in the text form, inputs and wanted outputs with dtype, shape and flat values. Floats
 are multiples of 1/8, so that their decimals are exact. Needs Python 3 with NumPy; run_moves.py needs neither."""
 import json
 import os
+import warnings
 
 import numpy as np
 
@@ -420,6 +421,58 @@ def updates():
     case('contiguous(transpose(x))', y.T, x=y)
 
 
+def numbers(shape, every):
+    """Multiples of 1/2 whose sums, means of 8 and squares are exact, NaN in every so many places."""
+    n = int(np.prod(shape))
+    x = ((np.arange(n) * 5 % 16) / 2 - 3).astype('float32')
+    if every:
+        x[::every] = np.nan
+    return x.reshape(shape)
+
+
+def reductions():
+    x, y, gone = numbers((3, 8), 0), numbers((4, 9), 9), numbers((2, 3), 1)
+    for name in ('nansum', 'nanprod', 'nanmax', 'nanmin', 'nanmean'):
+        f = getattr(np, name)
+        for d in ('float32', 'float16'):
+            a = y.astype(d)
+            case(name + '(x)', f(a.astype('float32')).astype(d), x=a)
+            case(name + '(x, axis=1)', f(a.astype('float32'), axis=1).astype(d), x=a)
+            case(name + '(x, [0], true)', f(a.astype('float32'), axis=0, keepdims=True).astype(d), x=a)
+        case(name + '(x, axis=-1)', f(gone, axis=-1), x=gone)
+        case(name + '(x, axis=0)', f(x, axis=0), x=x)
+        case(name + '(x, axis=[])', x, x=x)
+    i = array((3, 8), 'int32')
+    for name in ('nansum', 'nanmax', 'nanmin'):
+        case(name + '(x, axis=1)', getattr(np, name)(i, axis=1).astype('int32'), x=i)
+    case('nanmean(x, axis=1)', np.mean(i, axis=1, dtype='float32'), x=i)
+    case('nansum(x, axis=0)', np.zeros(3, 'float32'), x=array((0, 3)))
+    case('nanmean(x, axis=0)', np.full(3, np.nan, 'float32'), x=array((0, 3)))
+    for name in ('nanvar', 'nanstd'):
+        f = getattr(np, name)
+        case(name + '(x, axis=1)', f(y, axis=1), x=y)
+        case(name + '(x, axis=1, keepdims=true, ddof=1)', f(y, axis=1, keepdims=True, ddof=1), x=y)
+        case(name + '(x, axis=1)', f(gone, axis=1), x=gone)
+        case(name + '(x, axis=[1], ddof=8)', f(y, axis=1, ddof=8), x=y)
+    for name in ('argmax', 'argmin'):
+        f = getattr(np, name)
+        for d in ('bool', 'uint8', 'int16', 'uint32', 'int64', 'float16', 'float32'):
+            a = numbers((5, 12), 0).astype(d) if d[0] != 'u' else (numbers((5, 12), 0) + 3).astype(d)
+            case(name + '(x)', f(a).astype('uint32'), x=a)
+            case(name + '(x, axis=0)', f(a, axis=0).astype('uint32'), x=a)
+            case(name + '(x, axis=-1, keepdims=true)', f(a, axis=-1, keepdims=True).astype('uint32'), x=a)
+        case(name + '(x, axis=1)', f(y, axis=1).astype('uint32'), x=y)
+        case(name + '(x, keepdims=true)', f(x, keepdims=True).astype('uint32'), x=x)
+        case(name + '(x)', np.uint32(0), x=array(()))
+        case(name + '(x, axis=1)', np.zeros(0, 'uint32'), x=array((0, 4)))
+    for name in ('var', 'std'):
+        f = getattr(np, name)
+        for at, more in (('axis=1', {'axis': 1}), ('axis=-1, keepdims=true', {'axis': -1, 'keepdims': True})):
+            case('%s(x, %s)' % (name, at), f(x, **more), x=x)
+        case(name + '(x, axis=0)', np.full(2, np.nan, 'float32'), x=array((0, 2)))
+        case(name + '(x, axis=1, ddof=1)', np.full(3, np.nan, 'float32'), x=array((3, 1)))
+
+
 def main():
     views()
     no_axes()
@@ -427,6 +480,9 @@ def main():
     movement()
     reads()
     updates()
+    with np.errstate(all='ignore'), warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        reductions()
     with open(os.path.join(HERE, 'moves.json'), 'w', encoding='utf-8') as f:
         f.write('[\n' + ',\n'.join(json.dumps(c, separators=(',', ':')) for c in cases) + '\n]\n')
     print('%d cases' % len(cases))

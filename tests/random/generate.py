@@ -9,6 +9,8 @@ INTS = ('uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int16', 'int32', 'int64'
 SIZE = {'bool': 1, 'uint8': 1, 'uint16': 2, 'uint32': 4, 'uint64': 8, 'int8': 1, 'int16': 2, 'int32': 4, 'int64': 8,
         'float16': 2, 'bfloat16': 2, 'float32': 4, 'complex64': 8}
 FLOATS = ('float16', 'bfloat16', 'float32')
+REDUCTIONS = ('var', 'std', 'logsumexp', 'softmax', 'log_softmax', 'argmax', 'argmin', 'nansum', 'nanprod', 'nanmax',
+              'nanmin', 'nanmean', 'nanvar', 'nanstd')
 
 
 def elements(shape):
@@ -140,7 +142,38 @@ class Graph:
             low, high = self.literal(dtype), self.literal(dtype)
             self.node('clip(%s, %s, %s)' % (name, low, high), dtype, shape, ('clip', dtype))
             return True
+        if op['name'] in REDUCTIONS:
+            return self.add_reduction(op, dtype, v)
         return expand(self, op['name'], dtype, v)
+
+    def add_reduction(self, op, dtype, v):
+        """Of those that are made of others."""
+        r, (name, _, shape) = self.rng, v
+        attrs = {a['name'] for a in op['attrs']}
+        axes = sorted(r.sample(range(len(shape)), r.randrange(len(shape) + 1)))
+        one = op['name'] in ('argmax', 'argmin')
+        if one or r.random() < 0.5:
+            axes = axes[-1:] or list(range(len(shape)))[-1:]
+        if one and r.random() < 0.2:
+            axes, written = list(range(len(shape))), 'None'
+        else:
+            written = [a - len(shape) if r.random() < 0.3 else a for a in axes]
+            written = written[0] if one and written else 'None' if one else written
+        if op['name'] in ('argmax', 'argmin', 'nanmax', 'nanmin') and any(shape[a] == 0 for a in axes):
+            return False
+        keep = 'keepdims' not in attrs or r.random() < 0.5
+        text = '%s(%s, axis=%s' % (op['name'], name, written)
+        if keep and 'keepdims' in attrs:
+            text += ', keepdims=true'
+        if 'ddof' in attrs and r.random() < 0.5:
+            text += ', ddof=%d' % r.choice((1, 1, 2, -1))
+        out = tuple(1 if k in axes else d for k, d in enumerate(shape) if keep or k not in axes)
+        if 'keepdims' not in attrs:
+            out = shape
+        result = {'sum': accumulated(dtype), 'mean': dtype if dtype in FLOATS else 'float32',
+                  'uint32': 'uint32'}.get(op['dtype'], dtype)
+        self.node(text + ')', result, out, (op['name'], dtype))
+        return True
 
     def add_elem(self, op, dtype):
         r, rule = self.rng, op['dtype']
