@@ -168,6 +168,7 @@ TABLE = {
     'Gather': gather,
     'GatherAxis': shaped('take_along_axis', axis=0),
     'LogSumExp': shaped('logsumexp', axis=lambda n: -1, keepdims=lambda n: True),
+    'RandomBits': shaped('random_bits', shape=0, width=1),
     'Reduce': reduction,
     'Reshape': shaped('reshape', shape=0),
     'Scan': scan,

@@ -45,6 +45,10 @@ nvt_val nvt_move(nvt *t, const nvt_opcall *call, nv_value x); /* the others */
 nvt_val nvt_taken(nvt *t, const nvt_opcall *call, nv_value x, nvt_val indices, nv_pos pos, bool flat, uint32_t axis);
 nvt_val nvt_index(nvt *t, const nvt_opcall *call, nv_value x);
 
+/* ---- trace_random.c ---- */
+bool nvt_is_random(nv_op op);
+nvt_val nvt_random(nvt *t, const nvt_opcall *call);
+
 /* ---- trace_scan.c ---- */
 /* cumsum, cumprod, …: its operand is converted to d first. */
 nvt_val nvt_scan(nvt *t, const nvt_opcall *call, nv_dtype d);

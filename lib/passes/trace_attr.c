@@ -127,7 +127,7 @@ static nvt_arg attr_or_default(const nvt_opcall *call, uint32_t k) {
   else if (nv_dtype_find(text, strlen(text)) >= 0)
     a.v = nvt_dtype((nv_dtype)nv_dtype_find(text, strlen(text)));
   else
-    a.v = nvt_int(strtoll(text, NULL, 10));
+    a.v = strchr(text, '.') ? nvt_float(strtod(text, NULL)) : nvt_int(strtoll(text, NULL, 10));
   return a;
 }
 

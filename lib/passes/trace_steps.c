@@ -253,6 +253,7 @@ static expansion *of_array(nv_op op) {
 }
 
 nvt_val nvt_rearrange(nvt *t, const nvt_opcall *call) {
+  if (nvt_is_random(call->op)) return nvt_random(t, call);
   expansion *expand = of_array(call->op);
   if (call->op == NV_OP_concatenate || call->op == NV_OP_stack || call->op == NV_OP_meshgrid) return nvt_join(t, call);
   if (!expand) return nvt_create(t, call);

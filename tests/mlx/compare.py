@@ -47,8 +47,17 @@ def replaced(x, update, at):
     return x
 
 
+def drawn(name):
+    """mx.random.NAME, whose key comes last."""
+    return lambda ins, at: getattr(mx.random, name)(**keyword(at), key=ins[0])
+
+
 # Ops that aren't mx.NAME(*inputs, **attributes).
 CALLS = {
+    **{name: drawn(name) for name in ('uniform', 'normal', 'bernoulli', 'randint')},
+    'random_key': lambda ins, at: mx.random.key(at['seed']),
+    'random_split': lambda ins, at: mx.random.split(ins[0], at['num']),
+    'dropout': lambda ins, at: (mx.random.bernoulli(1 - at['p'], ins[0].shape, ins[1]) * ins[0]) * (1 / (1 - at['p'])),
     'nan_equal': lambda ins, at: mx.logical_or(mx.equal(*ins), mx.logical_and(mx.not_equal(ins[0], ins[0]),
                                                                              mx.not_equal(ins[1], ins[1]))),
     'astype': lambda ins, at: ins[0].astype(mx_dtype(at['dtype'])),

@@ -143,6 +143,18 @@ def strided(rng, x):
     return lambda x: mx.as_strided(x, (2, max(n - 1, 1)), (1 if n > 1 else 0, 1))
 
 
+def scanned(name):
+    def step(rng, x):
+        a, form = rng.randrange(x.ndim), {'reverse': rng.random() < 0.5, 'inclusive': rng.random() < 0.5}
+        return lambda x: getattr(mx, name)(x, axis=a, **form)
+    return step
+
+
+def drawn(rng, x):
+    key = mx.array([rng.getrandbits(32), rng.getrandbits(32)], dtype=mx.uint32)
+    return lambda x: x * mx.random.bernoulli(0.5, x.shape, mx.random.split(key)[0])
+
+
 def gradient(rng, x):
     f = rng.choice((lambda v: mx.sum(mx.square(v)), lambda v: mx.sum(mx.sin(v) * v), lambda v: mx.sum(nn.gelu(v)),
                     lambda v: mx.sum(mx.abs(v))))
@@ -183,6 +195,8 @@ UNARY.update({'slice': sliced, 'index': lambda rng, x: lambda x: x[-1],
               'split': lambda rng, x: lambda x: mx.split(x, 2, -1)[1], 'take': taken,
               'take_along_axis': taken_along, 'index arrays': indexed, 'slice from': cut_out, 'set slice': set_part, 'set block': set_block,
               'as_strided': strided})
+UNARY.update({n: scanned(n) for n in ('cumsum', 'cumprod', 'cummax', 'cummin')})
+UNARY['drawn'] = drawn
 UNARY.update({n: reduced(n) for n in 'sum prod max min mean var std any all'.split()})
 BINARY = {n: plain(n) for n in (
     'add subtract multiply divide floor_divide remainder divmod power maximum minimum logaddexp arctan2 equal '

@@ -40,6 +40,14 @@ VIEWS = {'reshape': (((2, 6), {'shape': [3, 4]}), ((2, 6), {'shape': [-1]}), ((1
          'squeeze': (((1, 3, 1), {}), ((1, 3, 1), {'axis': [0]}))}
 
 # Shape, shapes of the index arrays, attributes.
+RANDOM = {'random_split': ({'num': 2}, {'num': 5}, {'num': 0}),
+          'uniform': ({}, {'shape': [7]}, {'shape': [3, 4], 'low': -2, 'high': 3.5}, {'shape': [90], 'dtype': 'float16'},
+                      {'shape': [91], 'dtype': 'bfloat16', 'low': 100}, {'shape': [0, 2]}),
+          'normal': ({'shape': [200]}, {'shape': [3, 33], 'dtype': 'bfloat16', 'loc': 1, 'scale': 2.5},
+                     {'shape': [50], 'dtype': 'float16', 'scale': 0.1}),
+          'bernoulli': ({}, {'shape': [99]}, {'shape': [8, 8], 'p': 0.25}, {'shape': [64], 'p': 1.0}),
+          'randint': ({'low': 0, 'high': 7, 'shape': [99]}, {'low': -500, 'high': 1000000, 'shape': [64]},
+                      {'low': 3, 'high': 250, 'shape': [5, 5], 'dtype': 'uint8'})}
 INDEXED = {'take': (((4, 5), [(2, 3)], {'axis': 1}), ((4, 5), [(3,)], {'axis': 0}), 
                     ((4, 5), [()], {'axis': -2}), ((7,), [(9,)], {})),
            'take_along_axis': (((4, 5), [(4, 2)], {'axis': 1}), ((4, 5), [(1, 5)], {'axis': 0}), ((6,), [(4,)], {})),
@@ -109,6 +117,18 @@ def cases(o):
     """The cases of one row of build/oplist."""
     name, n = o['name'], len(o['params'].split())
     rng = random.Random(name)
+    if name in RANDOM or name == 'dropout':
+        for seed in (0, 1, 0x123456789abcdef):
+            key = arrays.Bits('uint32', (2,), np.array([seed >> 32, seed & 0xffffffff], np.uint32))
+            for at in RANDOM.get(name, ()):
+                yield Case(name, [key], at)
+            for d in FLOATS if name == 'dropout' else ():
+                yield Case(name, [filled(d, (3, 7), rng, True), key], {'p': 0.3})
+        return
+    if name == 'random_key':
+        for seed in (0, 7, 0x123456789abcdef):
+            yield Case(name, [], {'seed': seed})
+        return
     if name in CREATED or not n:
         for at in CREATED.get(name, ()):
             yield Case(name, [], at)
@@ -193,7 +213,9 @@ def is_exact(o, case=None):
     if case and 'complex64' in case.dtypes and o['name'] in ROUNDS_COMPLEX:
         return False
     picks = ('max', 'min', 'any', 'all', 'argmax', 'argmin', 'cummax', 'cummin')
-    moves = (*VIEWS, *CREATED, *INDEXED, 'slice_update', 'dynamic_slice_update', 'full_like', 'depends')
+    moves = (*VIEWS, *CREATED, *INDEXED, *RANDOM, 'random_key', 'dropout', 'slice_update', 'dynamic_slice_update', 'full_like', 'depends')
+    if o['name'] == 'normal':
+        return False
     return o['exact'] or o['class'] in ('view', 'copy') or o['name'] in picks or o['name'] in moves
 
 

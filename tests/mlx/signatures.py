@@ -21,6 +21,10 @@ OTHERWISE = {
     'linspace': "MLX has an endpoint too",
     'tri': "MLX's dtype is None, which is float32",
     'log_softmax': "mlx.nn's has axis only, and it is an operation here",
+    **{n: "MLX: random.%s, the key last, shape [] by default" % n for n in ('uniform', 'normal', 'bernoulli', 'randint')},
+    'random_key': "MLX: random.key",
+    'random_split': "MLX: random.split",
+    'dropout': "MLX: nn.Dropout, a layer",
     'nan_equal': "MLX: only inside array_equal(equal_nan=True)",
 }
 OURS_ALONE = ('hard_sigmoid', 'lerp', 'hypot', 'sinc', 'heaviside', 'logit', 'smooth_l1', 'huber',

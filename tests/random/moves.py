@@ -7,7 +7,8 @@ CREATION = ('full', 'zeros', 'ones', 'full_like', 'zeros_like', 'ones_like', 'ar
 MOVEMENT = ('concatenate', 'stack', 'split', 'pad', 'repeat', 'tile', 'roll', 'meshgrid', 'diag', 'diagonal')
 INDEXING = ('take', 'take_along_axis', 'gather', 'dynamic_slice', 'slice_update', 'dynamic_slice_update', 'as_strided',
             'contiguous')
-EXPANSIONS = VIEWS + CREATION + MOVEMENT + INDEXING
+RANDOM = ('random_bits', 'uniform', 'normal', 'bernoulli', 'randint', 'dropout')
+EXPANSIONS = RANDOM + ('random_key', 'random_split') + VIEWS + CREATION + MOVEMENT + INDEXING
 INTS = ('uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int16', 'int32', 'int64')
 
 
@@ -206,9 +207,26 @@ def index(g, op, name, shape):
     return 'gather(%s, [%s], %s, %s)' % (name, ', '.join(at), axes, sizes), lead + tuple(sizes)
 
 
+def draw(g, op, dtype, name, shape):
+    """A draw by a key that is made of another, so that several are of one graph."""
+    r, some = g.rng, list(g.broadcastable())
+    key = 'random_split(random_key(%d))[%d]' % (r.randrange(3), r.randrange(2))
+    if op == 'random_bits':
+        return 'random_bits(%s, %s, 1)' % (key, some), tuple(some)
+    if op == 'dropout':
+        return 'dropout(%s, %s, %s)' % (name, key, r.choice(('0.5', '0.1'))), shape
+    if op == 'bernoulli':
+        return 'bernoulli(%s, %s, %s)' % (key, r.choice(('0.5', '0.3')), some), tuple(some)
+    if op == 'randint':
+        return 'randint(%s, 1, %d, %s, %s)' % (key, r.choice((4, 100)), some, dtype), tuple(some)
+    if op == 'normal':
+        return 'normal(%s, %s, %s%s)' % (key, some, dtype, r.choice(('', ', scale=2'))), tuple(some)
+    return 'uniform(%s, 0, 1, %s, %s)' % (key, some, dtype), tuple(some)
+
+
 def expand(g, op, dtype, v):
     """Appends a call of op, which takes (or gives) dtype; v is a value of it. False when it can't."""
-    made = view(g.rng, op, v[0], v[2]) if op in VIEWS else create(g, op, dtype, v[0], v[2]) if op in CREATION else \
+    made = draw(g, op, dtype, v[0], v[2]) if op in RANDOM else view(g.rng, op, v[0], v[2]) if op in VIEWS else create(g, op, dtype, v[0], v[2]) if op in CREATION else \
         move(g, op, dtype, v[0], v[2]) if op in MOVEMENT else index(g, op, v[0], v[2]) if op in INDEXING else None
     if not made:
         return False
