@@ -263,8 +263,11 @@ static bool is_open(nvt *t, const nvt_opcall *call) {
       if (v.kind == NVT_ARRAY && !nv_shape_is_static(t->c, nv_shape_at(t->g, v.u.v))) return true;
     }
   }
-  for (uint32_t k = 0; k < NV_MAX_ATTRS; k++)
-    if (call->attr[k].given && has_open_attr(&call->attr[k])) return true;
+  for (uint32_t k = 0; k < NV_MAX_ATTRS; k++) {
+    const nvt_arg *a = &call->attr[k];
+    if (a->given && has_open_attr(a)) return true;
+    if (a->given && a->v.kind == NVT_ARRAY && !nv_shape_is_static(t->c, nv_shape_at(t->g, a->v.u.v))) return true;
+  }
   return false;
 }
 
