@@ -29,7 +29,7 @@ def adam(p, g, m, v, c1, c2):
     return p - 0.001 * (m2 * c1) / (torch.sqrt(v2 * c2) + 1e-8), m2, v2
 
 
-CASES = {  # name: function, inputs (x: rows x D, r: D, s: scalar), elements of outputs
+CASES = {  # name: function, inputs (x: rows x D, X: 32 x 1000 x D, r: D, s: scalar), elements of outputs
     'copy': (lambda x: x.clone(), 'x', 'x'),
     'gelu': (lambda x: F.gelu(x), 'x', 'x'),
     'swiglu': (lambda g, u: F.silu(g) * u, 'xx', 'x'),
@@ -38,6 +38,14 @@ CASES = {  # name: function, inputs (x: rows x D, r: D, s: scalar), elements of 
     'layer_norm': (lambda x, g, b: F.layer_norm(x, (D,), g, b), 'xrr', 'x'),
     'row_sum': (lambda x: x.sum(-1), 'x', 'n'),
     'column_sum': (lambda x: x.sum(0), 'x', 'r'),
+    'sum_all': (lambda x: x.sum(), 'x', 's'),
+    'row_max': (lambda x: x.amax(-1), 'x', 'n'),
+    'row_argmax': (lambda x: x.argmax(-1), 'x', 'n'),
+    'row_mean': (lambda x: x.mean(-1), 'x', 'n'),
+    'row_var': (lambda x: x.var(-1, correction=0), 'x', 'n'),
+    'box_sum_first': (lambda x: x.sum(0), 'X', 'P'),
+    'box_sum_middle': (lambda x: x.sum(1), 'X', 'Q'),
+    'box_sum_last': (lambda x: x.sum(2), 'X', 'N'),
     'row_cumsum': (lambda x: x.cumsum(-1), 'x', 'x'),
     'column_cumsum': (lambda x: x.cumsum(0), 'x', 'x'),
     'transpose': (lambda x: x.t().contiguous(), 'x', 'x'),
@@ -47,14 +55,14 @@ CASES = {  # name: function, inputs (x: rows x D, r: D, s: scalar), elements of 
 
 def main():
     torch.set_float32_matmul_precision('highest')
-    sizes = {'x': ROWS * D, 'r': D, 's': 1, 'n': ROWS}
+    sizes = {'x': ROWS * D, 'r': D, 's': 1, 'n': ROWS, 'X': 32000 * D, 'P': 1000 * D, 'Q': 32 * D, 'N': 32000}
     print('torch %s, %s' % (torch.__version__, torch.cuda.get_device_name()))
     print('%-28s %12s %12s' % ('case', 'eager GB/s', 'compiled'))
     for short, dtype in (('f32', torch.float32), ('f16', torch.float16), ('bf16', torch.bfloat16)):
         for name, (f, ins, outs) in CASES.items():
             if name == 'adam' and short != 'f32':
                 continue
-            shapes = {'x': (ROWS, D), 'r': (D,), 's': ()}
+            shapes = {'x': (ROWS, D), 'X': (32, 1000, D), 'r': (D,), 's': ()}
             args = [torch.rand(shapes[k], device='cuda').mul(8).sub(4).abs().to(dtype) for k in ins]
             n = sum(sizes[k] for k in ins + outs) * args[0].element_size()
             eager = timed(f, *args)

@@ -13,7 +13,7 @@ BED = os.path.join(ROOT, 'tests', 'hostmetal')
 OUT = os.path.join(BUILD, 'gpu')
 NVCC = shutil.which('nvcc') or '/usr/local/cuda/bin/nvcc'
 ARCH = os.environ.get('ARCH', 'sm_90')
-SIZE = {'float32': 4, 'float16': 2, 'bfloat16': 2}
+SIZE = {'float32': 4, 'float16': 2, 'bfloat16': 2, 'uint32': 4}
 D = 4096
 
 
@@ -37,6 +37,12 @@ def cases(rows):
             'y = c * rsqrt(mean(square(c), -1, keepdims=true) + 1e-5) * g + b']), dtype
         out['row_sum_' + short] = case({'x': full}, ['y = sum(x, -1)']), dtype
         out['column_sum_' + short] = case({'x': full}, ['y = sum(x, 0)']), dtype
+        out['sum_all_' + short] = case({'x': full}, ['y = sum(x)']), dtype
+        for op in ('max', 'argmax', 'mean', 'var'):
+            out['row_%s_%s' % (op, short)] = case({'x': full}, ['y = %s(x, axis=-1)' % op]), dtype
+        for axis, name in enumerate(('first', 'middle', 'last')):
+            out['box_sum_%s_%s' % (name, short)] = case({'x': '%s[32, 1000, %d]' % (dtype, D)},
+                                                        ['y = sum(x, axis=%d)' % axis]), dtype
         out['row_cumsum_' + short] = case({'x': full}, ['y = cumsum(x, -1)']), dtype
         out['column_cumsum_' + short] = case({'x': full}, ['y = cumsum(x, 0)']), dtype
         out['transpose_' + short] = case({'x': full}, ['y = transpose(x)']), dtype
