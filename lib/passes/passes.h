@@ -38,6 +38,9 @@ nv_graph *nv_drop_dead(const nv_graph *g);
 /* fuse: needs a simplified graph; partitions its nodes into kernels and lowers each to a body with index expressions.
  * fuse = false: one kernel an op (views that are index arithmetic still become loads of their own kernel: a copy). */
 nv_graph *nv_split_scans(nv_graph *g);
+/* Is a reduction to become one of blocks and one of what they come to? That, added to g: x is the operand there. */
+bool nv_reduction_is_split(nv_ctx *c, const nv_graph *g, const nv_node_rec *node);
+nv_value nv_split_reduction(nv_graph *g, const nv_graph *from, const nv_node_rec *node, nv_value x);
 /* Does a scan of n elements, with inner elements between two of them, take a thread a line (else a simdgroup)? */
 bool nv_scan_is_columns(int64_t n, int64_t inner);
 nv_plan *nv_fuse(nv_graph *g, bool fuse);

@@ -1,6 +1,7 @@
 /* split_scans.c - scans along long axes with few lines become three steps that work on their blocks in parallel: what
  * every block comes to, a scan of that, and the blocks themselves. The order of a scan (nuvec-ops(5)) is made so that
- * this changes no bit. Only the fuser sees the result. */
+ * this changes no bit. Reductions over many elements are split in the same walk (split_reductions.c). Only the fuser
+ * sees the result. */
 #include "passes.h"
 
 enum {
@@ -14,6 +15,7 @@ bool nv_scan_is_columns(int64_t n, int64_t inner) { return inner >= 8 || n <= 32
 
 static bool is_split(nv_ctx *c, const nv_graph *g, const nv_node_rec *node) {
   const nv_shape shape = nv_shape_at(g, node->result);
+  if (nv_ops[node->op].cls == NV_REDUCE) return nv_reduction_is_split(c, g, node);
   if (nv_ops[node->op].cls != NV_SCAN || !nv_shape_is_static(c, shape) || !nv_shape_count(c, shape)) return false;
   const uint32_t axis = (uint32_t)nv_attr_list(c, node->attr)[0];
   const nv_dim *dims = nv_shape_dims(c, shape);
@@ -60,6 +62,10 @@ static nv_graph *split_once(nv_graph *g, bool *more) {
     const nv_node_rec *n = &g->nodes[k];
     NV_GROW(c, operands, operands_cap, (size_t)n->noperands + 1);
     for (uint32_t i = 0; i < n->noperands; i++) operands[i] = to[nv_operand(g, n, i)];
+    if (is_split(c, g, n) && nv_ops[n->op].cls == NV_REDUCE) {
+      to[n->result] = nv_split_reduction(r, g, n, operands[0]);
+      continue;
+    }
     if (is_split(c, g, n)) {
       nv_node_rec middle;
       to[n->result] = split(r, g, n, operands[0], &middle);

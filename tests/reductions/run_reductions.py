@@ -44,6 +44,14 @@ def cases():
     for n in (33, 127, 1024, 1025, 4100):  # rows
         yield 'float32[3, %d]' % n, 'y = sum(x, axis=1)', [SIMD]
     yield 'float32[3, 40, 5, 60]', 'y = mean(x, axis=[1, 3])', [SIMD]
+    yield 'float32[2048, 4096]', 'y = sum(x, axis=0)', [THREAD, THREAD]  # blocks, then what they come to
+    yield 'float16[2, 2048, 3, 7]', 'y = mean(x, axis=1, keepdims=true) * 2', [SIMD, THREAD]
+    yield 'int8[3072, 5]', 'y = sum(x, axis=0)', [SIMD, THREAD]
+    yield 'float32[131072]', 'y = sum(x * x) + 1', [SIMD, SIMD]
+    yield 'bfloat16[2, 32768, 2]', 'y = mean(x, axis=[1, 2])', [SIMD, SIMD]
+    yield 'float32[3, 65536]', 'y = max(x, axis=-1)', [SIMD, SIMD]
+    yield 'bool[65536]', 'y = all(x)', [SIMD, SIMD]
+    yield 'float32[2049, 5]', 'y = sum(x, axis=0)', [SIMD]
     yield 'float32[0, 40]', 'y = sum(x, axis=1)', []
     yield 'float32[3, 0]', 'y = sum(x, axis=1)', ['one element a thread']
     yield 'float32[0]', 'y = prod(x)', ['one element a thread']
