@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """run_cases.py - runs the specs of tests/cases: every NAME.ENTRY.in.json (NAME.ENTRY.K.in.json: signature K) is a run of
 NAME.yaml or NAME.json through hostrun --compare (evaluator, unfused, fused, both subnormal modes), and its outputs are
-what the file .want.json beside it says: name to value, as --outputs writes them ({"near": value, "rel": r}: that close).
-NAME.ENTRY.plan.json says what becomes of the entry: keys of its --explain=json with their values ({"at_most": n}), and
+what the file .want.json beside it says: name to value, as --outputs writes them, signs of zeros too ({"near": value,
+"rel": r}: that close). NAME.ENTRY.plan.json says what becomes of the entry: keys of its --explain=json with their values
+({"at_most": n}), and
   ratio      bytes moved over the lower bound, at most     inputs   of every kernel, names
   bindings   of a kernel, at most                          source_has, source_lacks   patterns of the Metal source
 run_cases.py [NAME …]. Ends with "N passed, N failed"."""
@@ -35,7 +36,9 @@ def same(got, want):
         return near(got, want['near'], want['rel'])
     if isinstance(want, list):
         return isinstance(got, list) and len(got) == len(want) and all(map(same, got, want))
-    return got == want and isinstance(got, bool) == isinstance(want, bool)
+    if got != want or isinstance(got, bool) != isinstance(want, bool):
+        return False
+    return got != 0 or isinstance(got, bool) or math.copysign(1, got) == math.copysign(1, want)
 
 
 def check(spec, runs, tmp):
