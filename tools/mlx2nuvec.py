@@ -113,6 +113,23 @@ def slice_update(node):
     """x[slice] = update; x.at[slice].add(update) and its like have no op."""
     mode, start, stop, step = node.arguments
     return ('slice_update' if mode == NO_REDUCTION else None), {'start': start, 'stop': stop, 'step': step}
+def arange(node):
+    """The numbers come as floats; of integers they are written as such."""
+    dtype = node.outputs[0].dtype
+    numbers = [int(x) if 'int' in dtype and x == int(x) else Number(x) for x in node.arguments]
+    return 'arange', {**dict(zip(('start', 'stop', 'step'), numbers)), 'dtype': dtype}
+
+
+def pad(node):
+    """By one number; axes that aren't named stay."""
+    axes, low, high = node.arguments
+    value, width = node.scalar(1), [[0, 0] for _ in node.inputs[0].shape]
+    if value is None:
+        return None, {}
+    for axis, before, behind in zip(axes, low, high):
+        width[axis] = [before, behind]
+    value = written_number(value, node.inputs[1].dtype)
+    return 'pad', {'pad_width': width, 'constant_values': value}, node.inputs[:1]
 
 
 def indices(arrays):
@@ -138,8 +155,8 @@ ELEMENT_WISE = {
     **{name: element(op) for name, op in {
         'Abs': 'abs', 'Add': 'add', 'ArcCos': 'arccos', 'ArcCosh': 'arccosh', 'ArcSin': 'arcsin', 'ArcSinh': 'arcsinh',
         'ArcTan': 'arctan', 'ArcTan2': 'arctan2', 'ArcTanh': 'arctanh', 'Ceil': 'ceil', 'Conjugate': 'conjugate',
-        'Cos': 'cos', 'Cosh': 'cosh', 'Divide': 'divide', 'Erf': 'erf', 'Exp': 'exp', 'Expm1': 'expm1',
-        'Floor': 'floor', 'FloorDivide': 'floor_divide', 'Greater': 'greater', 'GreaterEqual': 'greater_equal',
+        'Cos': 'cos', 'Cosh': 'cosh', 'Divide': 'divide', 'Erf': 'erf', 'ErfInv': 'erfinv', 'Exp': 'exp',
+        'Expm1': 'expm1', 'Floor': 'floor', 'FloorDivide': 'floor_divide', 'Greater': 'greater', 'GreaterEqual': 'greater_equal',
         'Imag': 'imag', 'Less': 'less', 'LessEqual': 'less_equal', 'Log1p': 'log1p', 'LogAddExp': 'logaddexp',
         'LogicalAnd': 'logical_and', 'LogicalNot': 'logical_not', 'LogicalOr': 'logical_or', 'Maximum': 'maximum',
         'Minimum': 'minimum', 'Multiply': 'multiply', 'Negative': 'negative', 'NotEqual': 'not_equal',
@@ -157,7 +174,9 @@ TABLE = {
     'ArgReduce': place_of_extreme,
     'AsStrided': shaped('as_strided', shape=0, strides=1, offset=2),
     'AsType': shaped('astype', dtype=lambda n: n.outputs[0].dtype),
+    'Arange': arange,
     'Broadcast': shaped('broadcast_to', shape=0),
+    'Concatenate': lambda node: ('concatenate', {'axis': node.arguments[0]}, [node.inputs]),
     'Copy': shaped('copy'),
     'Depends': shaped('depends'),
     'DynamicSlice': shaped('dynamic_slice', axes=0, slice_size=1),
@@ -169,6 +188,7 @@ TABLE = {
     'GatherAxis': shaped('take_along_axis', axis=0),
     'LogSumExp': shaped('logsumexp', axis=lambda n: -1, keepdims=lambda n: True),
     'RandomBits': shaped('random_bits', shape=0, width=1),
+    'Pad': pad,
     'Reduce': reduction,
     'Reshape': shaped('reshape', shape=0),
     'Scan': scan,

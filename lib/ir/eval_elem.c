@@ -77,6 +77,9 @@ void nv_from_carrier(nv_dtype d, const void *carrier, void *to, size_t n) {
   case NV_OP_##name:              \
     evaluation break;
 #define NONE
+#define BY(f)
+#define AT(f)
+#define OF(f)
 #define F(e)
 #define FT(e)
 #define FI(e)

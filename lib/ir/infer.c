@@ -67,10 +67,9 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
   case NV_DT_ATTR: {
     int64_t to = nv_attr_count(c, attr) == 1 ? nv_attr_list(c, attr)[0] : -1;
     if (to < 0 || to >= NV_NDTYPES) return fail(c, why, "%s needs a dtype", row->name);
-    if (n == 0 && !nv_is((nv_dtype)to, row->domain))
+    const bool moves = n && row->msl[0]; /* a row with Metal text moves bits */
+    if ((n == 0 && !nv_is((nv_dtype)to, row->domain)) || (moves && nv_dtype_size[to] != nv_dtype_size[d]))
       return fail(c, why, "%s has no %s form", row->name, nv_dtype_name[to]);
-    if (n && row->msl[0] && nv_dtype_size[to] != nv_dtype_size[d]) /* a row with Metal text moves bits */
-      return fail(c, why, "not supported yet: a view of %s as %s", nv_dtype_name[d], nv_dtype_name[to]);
     d = (nv_dtype)to;
     break;
   }

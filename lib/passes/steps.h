@@ -34,29 +34,31 @@ nvt_val nvt_step(nvt *t, const nvt_opcall *call, bool last, nv_op op, nvt_val a,
 /* ---- trace_create.c ---- */
 /* op of (row + k, column) for an n by m matrix: bool[n, m]. */
 nvt_val nvt_diagonal_mask(nvt *t, const nvt_opcall *call, bool last, nv_op op, int64_t n, int64_t m, int64_t k);
-nvt_val nvt_create(nvt *t, const nvt_opcall *call);
-
-/* ---- trace_move.c ---- */
-nvt_val nvt_join(nvt *t, const nvt_opcall *call);             /* concatenate, stack, meshgrid: of several arrays */
-nvt_val nvt_move(nvt *t, const nvt_opcall *call, nv_value x); /* the others */
 
 /* ---- trace_index.c ---- */
 /* take: flat, of x flattened. pos: of the indices. */
 nvt_val nvt_taken(nvt *t, const nvt_opcall *call, nv_value x, nvt_val indices, nv_pos pos, bool flat, uint32_t axis);
-nvt_val nvt_index(nvt *t, const nvt_opcall *call, nv_value x);
-
-/* ---- trace_random.c ---- */
-bool nvt_is_random(nv_op op);
-nvt_val nvt_random(nvt *t, const nvt_opcall *call);
 
 /* ---- trace_scan.c ---- */
 /* cumsum, cumprod, …: its operand is converted to d first. */
 nvt_val nvt_scan(nvt *t, const nvt_opcall *call, nv_dtype d);
 
-/* ---- trace_reduce.c ---- */
-nvt_val nvt_reduce(nvt *t, const nvt_opcall *call, nv_value x);
-
-/* The result of a call whose op is of class NV_EXPAND (those of trace_expand.c aside); its operands aren't poison. */
-nvt_val nvt_rearrange(nvt *t, const nvt_opcall *call);
+/* ---- ops that are made of others: BY, AT and OF of lib/ops.def ----
+ * The call's operands aren't poison; x is its only one. */
+typedef nvt_val nvt_by(nvt *t, const nvt_opcall *call);
+typedef nvt_val nvt_of(nvt *t, const nvt_opcall *call, nv_value x);
+nvt_by nvt_clip, nvt_divmod, nvt_nan_to_num, nvt_round, nvt_depends; /* trace_expand.c */
+nvt_by nvt_view; /* trace_steps.c */
+nvt_of nvt_flatten, nvt_unflatten, nvt_moveaxis, nvt_swapaxes, nvt_flip;
+/* trace_create.c */
+nvt_by nvt_full, nvt_zeros, nvt_ones, nvt_full_like, nvt_arange, nvt_linspace, nvt_eye, nvt_identity, nvt_tri;
+nvt_of nvt_zeros_like, nvt_ones_like, nvt_tril, nvt_triu;
+nvt_by nvt_concatenate, nvt_stack, nvt_meshgrid; /* trace_move.c */
+nvt_of nvt_split, nvt_pad, nvt_repeat, nvt_tile, nvt_roll, nvt_diag, nvt_diagonal, nvt_trace;
+/* trace_index.c */
+nvt_of nvt_take, nvt_take_along_axis, nvt_gather, nvt_dynamic_slice;
+nvt_of nvt_slice_update, nvt_dynamic_slice_update, nvt_as_strided, nvt_contiguous;
+nvt_of nvt_reduce; /* trace_reduce.c */
+nvt_by nvt_random; /* trace_random.c */
 
 #endif

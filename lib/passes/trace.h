@@ -260,8 +260,8 @@ uint32_t nvt_future_ops(const char *const **names); /* their number */
 /* An op without a row yet, on these operands. */
 void nvt_refuse_op(nvt *t, const char *name, nv_pos pos, const nvt_arg *in, uint32_t n);
 nvt_val nvt_apply_op(nvt *t, nvt_opcall *call);
-/* trace_expand.c: an op that is made of others; false: it is a node. */
-bool nvt_expand(nvt *t, const nvt_opcall *call, nvt_val *out);
+/* trace_expand.c: an op that is made of others; NVT_NONE: it is a node. */
+nvt_val nvt_expand(nvt *t, const nvt_opcall *call);
 /* Sorts the arguments of a call of op into operands and attributes; false: reported. */
 bool nvt_sort_args(nvt *t, nv_ast ast, const nvt_val *args, nvt_opcall *call);
 nvt_val nvt_operator(nvt *t, nv_operator op, nv_ast ast, const nvt_val *args);

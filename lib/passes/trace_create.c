@@ -67,7 +67,7 @@ static nvt_val filled(nvt *t, const nvt_opcall *call, const nvt_arg *value, nv_d
   return nvt_done(nvt_repeated(t, call, true, v, dims, rank));
 }
 
-static nvt_val full(nvt *t, const nvt_opcall *call) {
+nvt_val nvt_full(nvt *t, const nvt_opcall *call) {
   const nvt_arg value = nvt_attr(call, 1);
   nv_shape shape;
   nv_dtype d;
@@ -75,21 +75,30 @@ static nvt_val full(nvt *t, const nvt_opcall *call) {
   return filled(t, call, &value, d, shape);
 }
 
-static nvt_val zeros(nvt *t, const nvt_opcall *call) {
+static nvt_val same(nvt *t, const nvt_opcall *call, bool ones) {
   nv_shape shape;
   nv_dtype d;
   if (!shape_attr(t, call, 0, &shape) || !nvt_dtype_attr(t, call, 1, NV_F32, &d)) return nvt_poison();
-  return repeated(t, call, d, call->op == NV_OP_ones ? one_of(d) : 0, shape);
+  return repeated(t, call, d, ones ? one_of(d) : 0, shape);
 }
 
-static nvt_val like(nvt *t, const nvt_opcall *call) {
+nvt_val nvt_zeros(nvt *t, const nvt_opcall *call) { return same(t, call, false); }
+nvt_val nvt_ones(nvt *t, const nvt_opcall *call) { return same(t, call, true); }
+
+static nvt_val like(nvt *t, const nvt_opcall *call, nv_value x, bool ones) {
+  nv_dtype d;
+  if (!nvt_dtype_attr(t, call, 0, nv_dtype_of(t->g, x), &d)) return nvt_poison();
+  return repeated(t, call, d, ones ? one_of(d) : 0, nv_shape_at(t->g, x));
+}
+
+nvt_val nvt_zeros_like(nvt *t, const nvt_opcall *call, nv_value x) { return like(t, call, x, false); }
+nvt_val nvt_ones_like(nvt *t, const nvt_opcall *call, nv_value x) { return like(t, call, x, true); }
+
+nvt_val nvt_full_like(nvt *t, const nvt_opcall *call) {
   const nv_value x = nvt_array_operand(t, &call->in[0]);
-  if (x == NV_NONE) return nvt_poison();
-  nv_dtype d = nv_dtype_of(t->g, x);
-  const nv_shape shape = nv_shape_at(t->g, x);
-  if (call->op != NV_OP_full_like) return repeated(t, call, d, call->op == NV_OP_ones_like ? one_of(d) : 0, shape);
-  if (!nvt_dtype_attr(t, call, 0, d, &d)) return nvt_poison();
-  return filled(t, call, &call->in[1], d, shape);
+  nv_dtype d;
+  if (x == NV_NONE || !nvt_dtype_attr(t, call, 0, nv_dtype_of(t->g, x), &d)) return nvt_poison();
+  return filled(t, call, &call->in[1], d, nv_shape_at(t->g, x));
 }
 
 /* ---- ranges ---- */
@@ -154,7 +163,7 @@ static bool range_bits(nvt *t, const nvt_arg *a, bool whole, nv_dtype d, uint64_
   return true;
 }
 
-static nvt_val arange(nvt *t, const nvt_opcall *call) {
+nvt_val nvt_arange(nvt *t, const nvt_opcall *call) {
   nvt_arg a[3] = {nvt_attr(call, 0), nvt_attr(call, 1), nvt_attr(call, 2)};
   uint64_t start, step;
   int64_t n;
@@ -197,8 +206,8 @@ static nvt_val arange(nvt *t, const nvt_opcall *call) {
   return r;
 }
 
-/* (1 - t) * start + t * stop in float32, t = i / (num - 1). */
-static nvt_val linspace(nvt *t, const nvt_opcall *call) {
+/* (1 - t) * start + t * stop in float32, t = i / (num - 1), or i / num without endpoint. */
+nvt_val nvt_linspace(nvt *t, const nvt_opcall *call) {
   uint64_t bits[2];
   int64_t n;
   nv_dtype d;
@@ -210,7 +219,10 @@ static nvt_val linspace(nvt *t, const nvt_opcall *call) {
     }
     bits[k] = nv_double_to_bits(NV_F32, number(&a));
   }
-  if (!size_attr(t, call, 2, -1, &n) || !nvt_dtype_attr(t, call, 3, NV_F32, &d)) return nvt_poison();
+  if (!size_attr(t, call, 2, -1, &n)) return nvt_poison();
+  const nvt_arg endpoint = nvt_attr(call, 3);
+  if (endpoint.v.kind != NVT_BOOL) return nvt_wrong_attr(t, call, 3, &endpoint, "true or false"), nvt_poison();
+  if (!nvt_dtype_attr(t, call, 4, NV_F32, &d)) return nvt_poison();
   if (n == 1) {
     const nvt_arg a = nvt_attr(call, 0);
     uint64_t first;
@@ -223,9 +235,9 @@ static nvt_val linspace(nvt *t, const nvt_opcall *call) {
   }
   const nvt_val i = nvt_done(nvt_converted(t, call, false, nvt_indices(t, call, false, n, n, &n, 1), NV_F32));
   if (i.kind != NVT_ARRAY) return i;
+  const double steps = endpoint.v.u.b && n ? (double)(n - 1) : (double)(n ? n : 1);
   const nvt_val part = nvt_step(t, call, false, NV_OP_divide, i,
-                                constant(t, call, NV_F32, nv_double_to_bits(NV_F32, (double)(n ? n - 1 : 1))),
-                                nvt_none());
+                                constant(t, call, NV_F32, nv_double_to_bits(NV_F32, steps)), nvt_none());
   const nvt_val rest = nvt_step(t, call, false, NV_OP_subtract, nvt_float(1.0), part, nvt_none());
   const nvt_val low = nvt_step(t, call, false, NV_OP_multiply, rest, constant(t, call, NV_F32, bits[0]), nvt_none());
   const nvt_val high = nvt_step(t, call, false, NV_OP_multiply, part, constant(t, call, NV_F32, bits[1]), nvt_none());
@@ -244,52 +256,45 @@ nvt_val nvt_diagonal_mask(nvt *t, const nvt_opcall *call, bool last, nv_op op, i
   return nvt_step(t, call, last, op, i, j, nvt_none());
 }
 
-/* eye, identity, tri: 1 on, or on and below, diagonal k of an n by m matrix. */
-static nvt_val matrix(nvt *t, const nvt_opcall *call) {
-  const bool identity = call->op == NV_OP_identity;
-  int64_t n, m, k = 0;
-  nv_dtype d;
-  if (!size_attr(t, call, 0, -1, &n)) return nvt_poison();
-  m = n;
-  if (!identity && (!size_attr(t, call, 1, n, &m) || !nvt_int_attr(t, call, 2, &k))) return nvt_poison();
-  if (!nvt_dtype_attr(t, call, identity ? 1 : 3, NV_F32, &d)) return nvt_poison();
-  const nvt_val mask = nvt_diagonal_mask(t, call, d == NV_BOOL,
-                                         call->op == NV_OP_tri ? NV_OP_greater_equal : NV_OP_equal, n, m, k);
+/* 1 where op of (row + k, column), of the attributes n, m and k. */
+static nvt_val matrix(nvt *t, const nvt_opcall *call, nv_op op, int64_t n, int64_t m, int64_t k, nv_dtype d) {
+  const nvt_val mask = nvt_diagonal_mask(t, call, d == NV_BOOL, op, n, m, k);
   return mask.kind == NVT_ARRAY ? nvt_done(nvt_converted(t, call, true, mask.u.v, d)) : mask;
 }
 
-static nvt_val triangle(nvt *t, const nvt_opcall *call) {
-  const nv_value x = nvt_array_operand(t, &call->in[0]);
+static nvt_val of_sizes(nvt *t, const nvt_opcall *call, nv_op op) {
+  int64_t n, m, k;
+  nv_dtype d;
+  if (!size_attr(t, call, 0, -1, &n) || !size_attr(t, call, 1, n, &m) || !nvt_int_attr(t, call, 2, &k) ||
+      !nvt_dtype_attr(t, call, 3, NV_F32, &d))
+    return nvt_poison();
+  return matrix(t, call, op, n, m, k, d);
+}
+
+nvt_val nvt_eye(nvt *t, const nvt_opcall *call) { return of_sizes(t, call, NV_OP_equal); }
+nvt_val nvt_tri(nvt *t, const nvt_opcall *call) { return of_sizes(t, call, NV_OP_greater_equal); }
+
+nvt_val nvt_identity(nvt *t, const nvt_opcall *call) {
+  int64_t n;
+  nv_dtype d;
+  if (!size_attr(t, call, 0, -1, &n) || !nvt_dtype_attr(t, call, 1, NV_F32, &d)) return nvt_poison();
+  return matrix(t, call, NV_OP_equal, n, n, 0, d);
+}
+
+static nvt_val triangle(nvt *t, const nvt_opcall *call, nv_value x, bool upper) {
   int64_t dims[NV_MAX_RANK], k;
-  if (x == NV_NONE || !nvt_int_attr(t, call, 0, &k)) return nvt_poison();
+  if (!nvt_int_attr(t, call, 0, &k)) return nvt_poison();
   const uint32_t rank = nvt_sizes_of(t, x, dims);
   if (rank < 2) {
     nvt_error(t, call->pos, "%s takes arrays of rank 2 or more, not %s", nv_ops[call->op].name,
               nvt_show(t, nvt_array(x)));
     return nvt_poison();
   }
-  const bool upper = call->op == NV_OP_triu;
   if (upper && k > INT64_MIN) k--;
   const nvt_val mask = nvt_diagonal_mask(t, call, false, NV_OP_greater_equal, dims[rank - 2], dims[rank - 1], k);
   const nvt_val zero = constant(t, call, nv_dtype_of(t->g, x), 0);
   return nvt_step(t, call, true, NV_OP_where, mask, upper ? zero : nvt_array(x), upper ? nvt_array(x) : zero);
 }
 
-nvt_val nvt_create(nvt *t, const nvt_opcall *call) {
-  switch (call->op) {
-  case NV_OP_full: return full(t, call);
-  case NV_OP_zeros:
-  case NV_OP_ones: return zeros(t, call);
-  case NV_OP_zeros_like:
-  case NV_OP_ones_like:
-  case NV_OP_full_like: return like(t, call);
-  case NV_OP_arange: return arange(t, call);
-  case NV_OP_linspace: return linspace(t, call);
-  case NV_OP_eye:
-  case NV_OP_identity:
-  case NV_OP_tri: return matrix(t, call);
-  case NV_OP_tril:
-  case NV_OP_triu: return triangle(t, call);
-  default: nv_bug(t->c, "%s isn't expanded", nv_ops[call->op].name);
-  }
-}
+nvt_val nvt_tril(nvt *t, const nvt_opcall *call, nv_value x) { return triangle(t, call, x, false); }
+nvt_val nvt_triu(nvt *t, const nvt_opcall *call, nv_value x) { return triangle(t, call, x, true); }

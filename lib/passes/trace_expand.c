@@ -1,6 +1,5 @@
-/* trace_expand.c - tracing: ops that have no node of their own, made of other ops (clip, depends, divmod, nan_to_num,
- * round to decimals). */
-#include "trace.h"
+/* trace_expand.c - tracing: which ops are made of others, by their rows, and those that are made of element-wise ops. */
+#include "steps.h"
 
 static nvt_arg argument(nvt_val v, const nvt_arg *place) { return (nvt_arg){v, NV_NONE, place->pos, true}; }
 
@@ -19,7 +18,7 @@ static bool static_number(nvt *t, const nvt_opcall *call, uint32_t k, const char
 }
 
 /* minimum(maximum(x, min), max), with the bounds that are given */
-static nvt_val clip(nvt *t, const nvt_opcall *call) {
+nvt_val nvt_clip(nvt *t, const nvt_opcall *call) {
   nvt_val v = call->in[0].v;
   if (!call->in[1].given && !call->in[2].given) {
     nvt_error(t, call->pos, "clip needs 'min' or 'max'");
@@ -33,7 +32,7 @@ static nvt_val clip(nvt *t, const nvt_opcall *call) {
   return v;
 }
 
-static nvt_val divmod(nvt *t, const nvt_opcall *call) {
+nvt_val nvt_divmod(nvt *t, const nvt_opcall *call) {
   const nvt_val both[2] = {apply(t, call, NV_OP_floor_divide, call->root, call->in, 2),
                            apply(t, call, NV_OP_remainder, false, call->in, 2)};
   return nvt_seq_make(t, NVT_LIST, both, NULL, 2);
@@ -44,7 +43,7 @@ static double largest(nv_dtype d) {
   return (double)nv_bits_to_f32(d, d == NV_F16 ? 0x7bff : d == NV_BF16 ? 0x7f7f : 0x7f7fffff);
 }
 
-static nvt_val nan_to_num(nvt *t, const nvt_opcall *call) {
+nvt_val nvt_nan_to_num(nvt *t, const nvt_opcall *call) {
   static const nv_op tests[3] = {NV_OP_isnan, NV_OP_isposinf, NV_OP_isneginf};
   const nvt_arg *x = &call->in[0];
   const nvt_val from = x->v.kind == NVT_ARRAY ? x->v : nvt_alone(t, x->v, x->pos);
@@ -69,22 +68,21 @@ static nvt_val nan_to_num(nvt *t, const nvt_opcall *call) {
 }
 
 /* round to decimals: times 10^d, rounded, times 10^-d, in at least float; converted back. d = 0 is the op itself. */
-static bool round_decimals(nvt *t, const nvt_opcall *call, nvt_val *out) {
+nvt_val nvt_round(nvt *t, const nvt_opcall *call) {
   enum { MOST = 300 }; /* powers of ten that a double holds, and their reciprocals */
   const nvt_arg *a = &call->attr[0], *x = &call->in[0];
-  if (!a->given || (a->v.kind == NVT_INT && a->v.u.i == 0)) return false;
-  *out = nvt_poison();
+  if (!a->given || (a->v.kind == NVT_INT && a->v.u.i == 0)) return nvt_none();
   if (a->v.kind != NVT_INT) {
     nvt_error(t, a->pos, "round: 'decimals' must be an int, not %s", nvt_show(t, a->v));
-    return true;
+    return nvt_poison();
   }
   const int64_t d = a->v.u.i;
   if (d < -MOST || d > MOST) {
     nvt_error(t, a->pos, "round: %lld decimals are out of range", (long long)d);
-    return true;
+    return nvt_poison();
   }
   const nvt_val from = x->v.kind == NVT_ARRAY ? x->v : nvt_alone(t, x->v, x->pos);
-  if (from.kind != NVT_ARRAY) return true;
+  if (from.kind != NVT_ARRAY) return nvt_poison();
   const double power = strtod(nv_format(t->c, "1e%d", (int)(d < 0 ? -d : d)), NULL);
   const double scales[2] = {d < 0 ? 1 / power : power, d < 0 ? power : 1 / power};
   const nv_dtype back = nv_dtype_of(t->g, from.u.v);
@@ -101,17 +99,43 @@ static bool round_decimals(nvt *t, const nvt_opcall *call, nvt_val *out) {
     cast.attr[0] = argument(nvt_dtype(back), x);
     v = nvt_apply_op(t, &cast);
   }
-  *out = v;
-  return true;
+  return v;
 }
 
-bool nvt_expand(nvt *t, const nvt_opcall *call, nvt_val *out) {
+nvt_val nvt_depends(nvt *t, const nvt_opcall *call) { return apply(t, call, NV_OP_copy, call->root, call->in, 1); }
+
+/* ---- by the op's row ---- */
+
+static nvt_val of_array(nvt *t, const nvt_opcall *call, nvt_val (*made)(nvt *, const nvt_opcall *, nv_value)) {
+  const nv_value x = nvt_array_operand(t, &call->in[0]);
+  return x == NV_NONE ? nvt_poison() : made(t, call, x);
+}
+
+#define NONE
+#define B(e)
+#define U(e)
+#define I(e)
+#define UI(e)
+#define F(e)
+#define C(e)
+#define CF(e)
+#define BT(e)
+#define UT(e)
+#define IT(e)
+#define FT(e)
+#define FI(e)
+#define CT(e)
+#define BY(f) return nvt_##f(t, call);
+#define AT(f) return nvt_open_steps(t, call, &open) ? open : nvt_##f(t, call);
+#define OF(f) return nvt_open_steps(t, call, &open) ? open : of_array(t, call, nvt_##f);
+#define OP(name, how, ...) \
+  case NV_OP_##name:       \
+    how break;
+nvt_val nvt_expand(nvt *t, const nvt_opcall *call) {
+  nvt_val open;
   switch (call->op) {
-  case NV_OP_clip: *out = clip(t, call); return true;
-  case NV_OP_depends: *out = apply(t, call, NV_OP_copy, call->root, call->in, 1); return true;
-  case NV_OP_divmod: *out = divmod(t, call); return true;
-  case NV_OP_nan_to_num: *out = nan_to_num(t, call); return true;
-  case NV_OP_round: return round_decimals(t, call, out);
-  default: return false;
+#include "../ops.def"
+  default: break;
   }
+  return nvt_none();
 }

@@ -94,7 +94,7 @@ nvt_val nvt_taken(nvt *t, const nvt_opcall *call, nv_value x, nvt_val indices, n
   return nvt_done(pick(t, call, true, x, i, out, rank - 1 + m, places));
 }
 
-static nvt_val take(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_take(nvt *t, const nvt_opcall *call, nv_value x) {
   const nvt_arg a = nvt_attr(call, 0);
   const bool flat = a.v.kind == NVT_NONE;
   uint32_t axis = 0;
@@ -102,7 +102,7 @@ static nvt_val take(nvt *t, const nvt_opcall *call, nv_value x) {
   return nvt_taken(t, call, x, call->in[1].v, call->in[1].pos, flat, axis);
 }
 
-static nvt_val take_along_axis(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_take_along_axis(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t dims[NV_MAX_RANK], own[NV_MAX_RANK], out[NV_MAX_RANK], places[NV_MAX_RANK];
   const nvt_arg a = nvt_attr(call, 0);
   nv_value i = index_operand(t, call, call->in[1].v, call->in[1].pos);
@@ -295,7 +295,7 @@ static bool list_indices(nvt *t, const nvt_opcall *call, const int64_t *dims, ui
   return true;
 }
 
-static nvt_val gather(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_gather(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t dims[NV_MAX_RANK], axes[NV_MAX_RANK];
   const uint32_t rank = nvt_sizes_of(t, x, dims);
   const nvt_arg a = nvt_attr(call, 0), s = nvt_attr(call, 1);
@@ -337,7 +337,7 @@ static bool starts(nvt *t, const nvt_opcall *call, uint32_t operand, const int64
   return count_from_0(t, call, dims, rank, axes, n, b);
 }
 
-static nvt_val dynamic_slice(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_dynamic_slice(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t dims[NV_MAX_RANK], first[NV_MAX_RANK] = {0};
   const uint32_t rank = nvt_sizes_of(t, x, dims);
   blocks b;
@@ -416,7 +416,7 @@ static nv_value spread_out(nvt *t, const nvt_opcall *call, nv_value u, int64_t *
   return nvt_sliced(t, call, false, u, first, NULL, count);
 }
 
-static nvt_val slice_update(nvt *t, const nvt_opcall *call, nv_value a) {
+nvt_val nvt_slice_update(nvt *t, const nvt_opcall *call, nv_value a) {
   int64_t dims[NV_MAX_RANK], count[NV_MAX_RANK], first[NV_MAX_RANK], by[NV_MAX_RANK], turn[NV_MAX_RANK],
       from[NV_MAX_RANK];
   const uint32_t rank = nvt_sizes_of(t, a, dims);
@@ -449,7 +449,7 @@ static nvt_val slice_update(nvt *t, const nvt_opcall *call, nv_value a) {
 }
 
 /* Element i of a is element i - start of the update, where it has one. */
-static nvt_val dynamic_slice_update(nvt *t, const nvt_opcall *call, nv_value a) {
+nvt_val nvt_dynamic_slice_update(nvt *t, const nvt_opcall *call, nv_value a) {
   int64_t dims[NV_MAX_RANK], size[NV_MAX_RANK], zero[NV_MAX_RANK] = {0}, own[NV_MAX_RANK];
   const uint32_t rank = nvt_sizes_of(t, a, dims);
   const nvt_arg *given = &call->in[1];
@@ -494,7 +494,7 @@ static nvt_val dynamic_slice_update(nvt *t, const nvt_opcall *call, nv_value a) 
 }
 
 /* Elements of the flattened array at offset and strides, all of which it has. */
-static nvt_val as_strided(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_as_strided(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t dims[NV_MAX_RANK], strides[NV_MAX_RANK], line[NV_MAX_RANK], offset, least, most, place[1] = {-1};
   uint32_t rank = nvt_sizes_of(t, x, dims);
   const nvt_arg s = nvt_attr(call, 0), by = nvt_attr(call, 1), at = nvt_attr(call, 2);
@@ -549,21 +549,8 @@ static nvt_val as_strided(nvt *t, const nvt_opcall *call, nv_value x) {
   return nvt_done(pick(t, call, true, flattened(t, call, x), i.u.v, dims, rank, place));
 }
 
-static nvt_val contiguous(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_contiguous(nvt *t, const nvt_opcall *call, nv_value x) {
   const nvt_arg a = nvt_attr(call, 0);
   if (a.v.kind != NVT_BOOL) return nvt_wrong_attr(t, call, 0, &a, "true or false"), nvt_poison();
   return nvt_array(x);
-}
-
-nvt_val nvt_index(nvt *t, const nvt_opcall *call, nv_value x) {
-  switch (call->op) {
-  case NV_OP_take: return take(t, call, x);
-  case NV_OP_take_along_axis: return take_along_axis(t, call, x);
-  case NV_OP_gather: return gather(t, call, x);
-  case NV_OP_slice_update: return slice_update(t, call, x);
-  case NV_OP_dynamic_slice_update: return dynamic_slice_update(t, call, x);
-  case NV_OP_as_strided: return as_strided(t, call, x);
-  case NV_OP_contiguous: return contiguous(t, call, x);
-  default: return dynamic_slice(t, call, x);
-  }
 }

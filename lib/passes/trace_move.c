@@ -85,7 +85,7 @@ static uint32_t drop_empty(nvt *t, nv_value *v, uint32_t n) {
   return m;
 }
 
-static nvt_val concatenate(nvt *t, const nvt_opcall *call) {
+nvt_val nvt_concatenate(nvt *t, const nvt_opcall *call) {
   nv_value *v;
   uint32_t n, axis = 0;
   const nvt_arg a = nvt_attr(call, 0);
@@ -120,7 +120,7 @@ static nvt_val concatenate(nvt *t, const nvt_opcall *call) {
   return nvt_done(join(t, call, v, m, axis));
 }
 
-static nvt_val stack(nvt *t, const nvt_opcall *call) {
+nvt_val nvt_stack(nvt *t, const nvt_opcall *call) {
   nv_value *v;
   uint32_t n, axis;
   int64_t dims[NV_MAX_RANK + 1], out[NV_MAX_RANK + 1];
@@ -162,7 +162,7 @@ static nvt_val part(nvt *t, const nvt_opcall *call, nv_value x, uint32_t axis, i
   return nvt_done(nvt_sliced(t, call, true, x, first, NULL, dims));
 }
 
-static nvt_val split(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_split(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t dims[NV_MAX_RANK];
   const uint32_t rank = nvt_sizes_of(t, x, dims);
   uint32_t axis;
@@ -228,7 +228,7 @@ static bool widths(nvt *t, const nvt_opcall *call, uint32_t rank, int64_t *befor
   return good || nvt_wrong_attr(t, call, 0, &a, nv_format(t->c, "an int, a pair, or a list of %u pairs", rank));
 }
 
-static nvt_val pad(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_pad(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t dims[NV_MAX_RANK], out[NV_MAX_RANK], before[NV_MAX_RANK], after[NV_MAX_RANK];
   const uint32_t rank = nvt_sizes_of(t, x, dims);
   const nvt_arg mode = call->attr[1];
@@ -296,7 +296,7 @@ static bool is_count(nvt *t, const nvt_arg *a, const nvt_opcall *call, nvt_val v
 }
 
 /* Every element repeats times, next to one another, along an axis. */
-static nvt_val repeat(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_repeat(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t dims[NV_MAX_RANK + 1], out[NV_MAX_RANK + 1];
   const nvt_arg a = nvt_attr(call, 0), axes = nvt_attr(call, 1);
   uint32_t axis = 0, rank = nv_shape_rank(t->c, nv_shape_at(t->g, x));
@@ -321,7 +321,7 @@ static nvt_val repeat(nvt *t, const nvt_opcall *call, nv_value x) {
   return nvt_done(nvt_reshaped(t, call, true, v, dims, rank));
 }
 
-static nvt_val tile(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_tile(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t dims[NV_MAX_RANK], reps[NV_MAX_RANK], thin[2 * NV_MAX_RANK], wide[2 * NV_MAX_RANK], out[NV_MAX_RANK];
   const nvt_arg a = nvt_attr(call, 0);
   const uint32_t own = nvt_sizes_of(t, x, dims), n = a.v.kind == NVT_LIST ? a.v.u.seq->n : 1;
@@ -372,7 +372,7 @@ static nv_value roll_axis(nvt *t, const nvt_opcall *call, nv_value x, uint32_t a
   return nvt_sliced(t, call, true, v, first, NULL, dims);
 }
 
-static nvt_val roll(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_roll(nvt *t, const nvt_opcall *call, nv_value x) {
   const nvt_arg a = nvt_attr(call, 0), b = nvt_attr(call, 1);
   int64_t axes[NV_MAX_RANK], shifts[NV_MAX_RANK], sum = 0, dims[NV_MAX_RANK];
   const uint32_t rank = nvt_sizes_of(t, x, dims), n = a.v.kind == NVT_LIST ? a.v.u.seq->n : 1;
@@ -406,7 +406,7 @@ static nvt_val roll(nvt *t, const nvt_opcall *call, nv_value x) {
 
 /* ---- grids ---- */
 
-static nvt_val meshgrid(nvt *t, const nvt_opcall *call) {
+nvt_val nvt_meshgrid(nvt *t, const nvt_opcall *call) {
   nvt_val at[NV_MAX_OPERANDS];
   int64_t sizes[NV_MAX_OPERANDS], dims[NV_MAX_RANK];
   uint32_t n = 0;
@@ -475,33 +475,38 @@ static nv_value diagonal_of(nvt *t, const nvt_opcall *call, bool last, nv_value 
   return nvt_sliced(t, call, last, x, first, step, dims);
 }
 
-static nvt_val diagonal(nvt *t, const nvt_opcall *call, nv_value x) {
+/* The diagonal of the first three attributes; NV_NONE: reported. */
+static nv_value diagonal(nvt *t, const nvt_opcall *call, bool last, nv_value x) {
   const uint32_t rank = nv_shape_rank(t->c, nv_shape_at(t->g, x));
-  const bool traced = call->op == NV_OP_trace;
   int64_t offset;
   uint32_t one, two;
-  nv_dtype d;
   if (rank < 2) {
     nvt_error(t, call->pos, "%s takes arrays of rank 2 or more, not %s", nv_ops[call->op].name, nvt_show_array(t, x));
-    return nvt_poison();
+    return NV_NONE;
   }
   if (!nvt_int_attr(t, call, 0, &offset) || !nvt_axis_attr(t, call, 1, rank, &one) ||
       !nvt_axis_attr(t, call, 2, rank, &two))
-    return nvt_poison();
+    return NV_NONE;
   if (one == two) {
     nvt_error(t, call->pos, "%s: axis1 and axis2 are both %u", nv_ops[call->op].name, one);
-    return nvt_poison();
+    return NV_NONE;
   }
-  nv_value v = diagonal_of(t, call, !traced, x, offset, one, two);
-  if (!traced || v == NV_NONE) return nvt_done(v);
-  if (!nvt_dtype_attr(t, call, 3, nv_dtype_of(t->g, x), &d)) return nvt_poison();
+  return diagonal_of(t, call, last, x, offset, one, two);
+}
+
+nvt_val nvt_diagonal(nvt *t, const nvt_opcall *call, nv_value x) { return nvt_done(diagonal(t, call, true, x)); }
+
+nvt_val nvt_trace(nvt *t, const nvt_opcall *call, nv_value x) {
+  const nv_value v = diagonal(t, call, false, x);
+  nv_dtype d;
+  if (v == NV_NONE || !nvt_dtype_attr(t, call, 3, nv_dtype_of(t->g, x), &d)) return nvt_poison();
   nvt_opcall sum = {.op = NV_OP_sum, .pos = call->pos, .root = call->root, .n = 1};
   sum.in[0] = (nvt_arg){nvt_done(nvt_converted(t, call, false, v, d)), NV_NONE, call->pos, true};
   sum.attr[0] = (nvt_arg){nvt_int(-1), NV_NONE, call->pos, true};
   return nvt_apply_op(t, &sum);
 }
 
-static nvt_val diag(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_diag(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t dims[NV_MAX_RANK], k, before[1], wide[2];
   const uint32_t rank = nvt_sizes_of(t, x, dims);
   if (!nvt_int_attr(t, call, 0, &k)) return nvt_poison();
@@ -525,24 +530,4 @@ static nvt_val diag(nvt *t, const nvt_opcall *call, nv_value x) {
   if (v == NV_NONE) return nvt_poison();
   return nvt_step(t, call, true, NV_OP_where, nvt_diagonal_mask(t, call, false, NV_OP_equal, n, n, k), nvt_array(v),
                   zero);
-}
-
-nvt_val nvt_join(nvt *t, const nvt_opcall *call) {
-  switch (call->op) {
-  case NV_OP_concatenate: return concatenate(t, call);
-  case NV_OP_stack: return stack(t, call);
-  default: return meshgrid(t, call);
-  }
-}
-
-nvt_val nvt_move(nvt *t, const nvt_opcall *call, nv_value x) {
-  switch (call->op) {
-  case NV_OP_split: return split(t, call, x);
-  case NV_OP_pad: return pad(t, call, x);
-  case NV_OP_repeat: return repeat(t, call, x);
-  case NV_OP_tile: return tile(t, call, x);
-  case NV_OP_roll: return roll(t, call, x);
-  case NV_OP_diag: return diag(t, call, x);
-  default: return diagonal(t, call, x);
-  }
 }

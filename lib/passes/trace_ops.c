@@ -38,7 +38,6 @@ static const char *const future_ops[] = {"matmul",
                                          "searchsorted",
                                          "nonzero",
                                          "unique",
-                                         "hypot",
                                          "kron",
                                          "number_of_elements"};
 
@@ -321,9 +320,9 @@ nvt_val nvt_apply_op(nvt *t, nvt_opcall *call) {
   const nv_op_info *row = &nv_ops[call->op];
   bool poison;
   if (!check_operands(t, call, &poison)) return nvt_poison();
-  nvt_val expanded;
-  if (nvt_expand(t, call, &expanded)) return expanded;
-  if (row->cls == NV_EXPAND) return nvt_open_steps(t, call, &expanded) ? expanded : nvt_rearrange(t, call);
+  const nvt_val expanded = nvt_expand(t, call);
+  if (expanded.kind != NVT_NONE) return expanded;
+  if (row->cls == NV_EXPAND) nv_bug(t->c, "%s isn't expanded", row->name);
   nv_dtype want[NV_MAX_OPERANDS];
   if (!operand_dtypes(t, call, want)) return nvt_poison();
   if (row->cls == NV_SCAN) return nvt_scan(t, call, want[0]);

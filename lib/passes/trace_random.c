@@ -269,8 +269,6 @@ static nvt_val of_key(nvt *t, const nvt_opcall *call, nv_value key) {
   }
 }
 
-bool nvt_is_random(nv_op op) { return op >= NV_OP_random_key && op <= NV_OP_dropout; }
-
 nvt_val nvt_random(nvt *t, const nvt_opcall *call) {
   nv_value key;
   if (call->op == NV_OP_random_key) return key_of(t, call);

@@ -1,6 +1,6 @@
 /* trace_steps.c - tracing: ops that have no node of their own. They become views, element-wise ops, the indices of
  * iota and the repeated edges of pad_edge, so that no pass behind this one knows them. Names, attribute order, defaults
- * and formulas are those of MLX's Python, where it has the function (flip: NumPy's). */
+ * and formulas are those of MLX's Python, where it has the function. */
 #include "steps.h"
 
 /* ---- operands and attributes ---- */
@@ -130,7 +130,7 @@ nvt_val nvt_step(nvt *t, const nvt_opcall *call, bool last, nv_op op, nvt_val a,
 
 /* ---- views ---- */
 
-static nvt_val flatten(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_flatten(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t dims[NV_MAX_RANK], out[NV_MAX_RANK], n = 1;
   const uint32_t rank = nvt_sizes_of(t, x, dims);
   uint32_t from, to, m = 0;
@@ -149,7 +149,7 @@ static nvt_val flatten(nvt *t, const nvt_opcall *call, nv_value x) {
   return nvt_done(nvt_reshaped(t, call, true, x, out, m));
 }
 
-static nvt_val unflatten(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_unflatten(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t dims[NV_MAX_RANK], out[2 * NV_MAX_RANK];
   const uint32_t rank = nvt_sizes_of(t, x, dims);
   uint32_t axis, m = 0;
@@ -168,7 +168,7 @@ static nvt_val unflatten(nvt *t, const nvt_opcall *call, nv_value x) {
   return nvt_done(nvt_reshaped(t, call, true, x, out, m));
 }
 
-static nvt_val moveaxis(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_moveaxis(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t perm[NV_MAX_RANK];
   const uint32_t rank = nv_shape_rank(t->c, nv_shape_at(t->g, x));
   uint32_t from, to;
@@ -180,7 +180,7 @@ static nvt_val moveaxis(nvt *t, const nvt_opcall *call, nv_value x) {
   return nvt_done(nvt_transposed(t, call, true, x, perm));
 }
 
-static nvt_val swapaxes(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_swapaxes(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t perm[NV_MAX_RANK];
   const uint32_t rank = nv_shape_rank(t->c, nv_shape_at(t->g, x));
   uint32_t one, two;
@@ -189,7 +189,7 @@ static nvt_val swapaxes(nvt *t, const nvt_opcall *call, nv_value x) {
   return nvt_done(nvt_transposed(t, call, true, x, perm));
 }
 
-static nvt_val flip(nvt *t, const nvt_opcall *call, nv_value x) {
+nvt_val nvt_flip(nvt *t, const nvt_opcall *call, nv_value x) {
   int64_t dims[NV_MAX_RANK], first[NV_MAX_RANK] = {0}, step[NV_MAX_RANK], axes[NV_MAX_RANK];
   const uint32_t rank = nvt_sizes_of(t, x, dims);
   const nvt_arg a = nvt_attr(call, 0);
@@ -206,57 +206,75 @@ static nvt_val flip(nvt *t, const nvt_opcall *call, nv_value x) {
   return nvt_done(nvt_sliced(t, call, true, x, first, step, dims));
 }
 
-/* ---- which is which ---- */
+/* ---- view between dtypes of different sizes ---- */
 
-typedef nvt_val expansion(nvt *t, const nvt_opcall *call, nv_value x);
-
-/* Ops of one array, of any dtype. */
-static expansion *of_array(nv_op op) {
-  switch (op) {
-  case NV_OP_flatten: return flatten;
-  case NV_OP_unflatten: return unflatten;
-  case NV_OP_moveaxis: return moveaxis;
-  case NV_OP_swapaxes: return swapaxes;
-  case NV_OP_flip: return flip;
-  case NV_OP_split:
-  case NV_OP_pad:
-  case NV_OP_repeat:
-  case NV_OP_tile:
-  case NV_OP_roll:
-  case NV_OP_diag:
-  case NV_OP_diagonal:
-  case NV_OP_trace: return nvt_move;
-  case NV_OP_take:
-  case NV_OP_take_along_axis:
-  case NV_OP_gather:
-  case NV_OP_dynamic_slice:
-  case NV_OP_slice_update:
-  case NV_OP_dynamic_slice_update:
-  case NV_OP_as_strided:
-  case NV_OP_contiguous: return nvt_index;
-  case NV_OP_var:
-  case NV_OP_std:
-  case NV_OP_logsumexp:
-  case NV_OP_softmax:
-  case NV_OP_log_softmax:
-  case NV_OP_argmax:
-  case NV_OP_argmin:
-  case NV_OP_nansum:
-  case NV_OP_nanprod:
-  case NV_OP_nanmax:
-  case NV_OP_nanmin:
-  case NV_OP_nanmean:
-  case NV_OP_nanvar:
-  case NV_OP_nanstd: return nvt_reduce;
-  default: return NULL;
-  }
+static nv_value viewed(nvt *t, const nvt_opcall *call, bool last, nv_value v, nv_dtype d) {
+  const int64_t attr = d;
+  if (v == NV_NONE || nv_dtype_of(t->g, v) == d) return v;
+  return emit(t, call, last, NV_OP_view, v, &attr, 1, 0);
 }
 
-nvt_val nvt_rearrange(nvt *t, const nvt_opcall *call) {
-  if (nvt_is_random(call->op)) return nvt_random(t, call);
-  expansion *expand = of_array(call->op);
-  if (call->op == NV_OP_concatenate || call->op == NV_OP_stack || call->op == NV_OP_meshgrid) return nvt_join(t, call);
-  if (!expand) return nvt_create(t, call);
-  const nv_value x = nvt_array_operand(t, &call->in[0]);
-  return x == NV_NONE ? nvt_poison() : expand(t, call, x);
+static nv_dtype unsigned_of(size_t size) {
+  return size == 1 ? NV_U8 : size == 2 ? NV_U16 : size == 4 ? NV_U32 : NV_U64;
+}
+
+/* x, unsigned and of shape [lead, n], cut into parts of the narrower to: [lead, n, parts]. */
+static nvt_val cut(nvt *t, const nvt_opcall *call, nv_value x, int64_t lead, int64_t n, int64_t parts, nv_dtype to) {
+  const int64_t one[3] = {lead, n, 1}, all[3] = {lead, n, parts}, line[3] = {1, 1, parts};
+  nvt_val count = nvt_done(nvt_indices(t, call, false, parts, parts, line, 3));
+  if (count.kind != NVT_ARRAY) return count;
+  count = nvt_step(t, call, false, NV_OP_multiply, count, nvt_int(8 * (int64_t)nv_dtype_size[to]), nvt_none());
+  if (count.kind != NVT_ARRAY) return count;
+  count = nvt_done(nvt_converted(t, call, false, count.u.v, nv_dtype_of(t->g, x)));
+  x = nvt_repeated(t, call, false, nvt_reshaped(t, call, false, x, one, 3), all, 3);
+  if (x == NV_NONE || count.kind != NVT_ARRAY) return nvt_poison();
+  const nvt_val v = nvt_step(t, call, false, NV_OP_right_shift, nvt_array(x), count, nvt_none());
+  return v.kind == NVT_ARRAY ? nvt_done(nvt_converted(t, call, false, v.u.v, to)) : v;
+}
+
+/* The parts that lie behind one another in x, unsigned and of shape [lead, n parts], put together in the wider to:
+ * [lead, n, 1]. */
+static nvt_val joined(nvt *t, const nvt_opcall *call, nv_value x, int64_t lead, int64_t n, int64_t parts, nv_dtype to) {
+  const int64_t all[3] = {lead, n, parts}, one[3] = {lead, n, 1};
+  const int64_t width = 8 * (int64_t)nv_dtype_size[nv_dtype_of(t->g, x)];
+  x = nvt_reshaped(t, call, false, x, all, 3);
+  nvt_val sum = nvt_none();
+  for (int64_t k = 0; k < parts; k++) {
+    const int64_t first[3] = {0, 0, k};
+    nvt_val v = nvt_done(nvt_converted(t, call, false, nvt_sliced(t, call, false, x, first, NULL, one), to));
+    if (v.kind == NVT_ARRAY && k) v = nvt_step(t, call, false, NV_OP_left_shift, v, nvt_int(k * width), nvt_none());
+    if (v.kind == NVT_ARRAY && k) v = nvt_step(t, call, false, NV_OP_bitwise_or, sum, v, nvt_none());
+    if (v.kind != NVT_ARRAY) return v;
+    sum = v;
+  }
+  return sum;
+}
+
+nvt_val nvt_view(nvt *t, const nvt_opcall *call) {
+  int64_t dims[NV_MAX_RANK], lead = 1;
+  nv_dtype d;
+  nvt_val open;
+  nv_value x = nvt_array_operand(t, &call->in[0]);
+  if (x == NV_NONE || !nvt_dtype_attr(t, call, 0, NV_NDTYPES, &d)) return nvt_poison();
+  const size_t from = nv_dtype_size[nv_dtype_of(t->g, x)], to = d == NV_NDTYPES ? from : nv_dtype_size[d];
+  if (from == to) return nvt_none();
+  if (nvt_open_steps(t, call, &open)) return open;
+  const uint32_t rank = nvt_sizes_of(t, x, dims);
+  const int64_t parts = (int64_t)(from > to ? from / to : to / from);
+  if (rank == 0 || (to > from && dims[rank - 1] % parts)) {
+    nvt_error(t, call->pos, "view: %s doesn't hold a whole number of %s along its last axis", nvt_show_array(t, x),
+              nv_dtype_name[d]);
+    return nvt_poison();
+  }
+  for (uint32_t k = 0; k + 1 < rank; k++) lead *= dims[k];
+  const int64_t last = dims[rank - 1];
+  dims[rank - 1] = to > from ? last / parts : last * parts;
+  if (!nvt_check_shape(t, nv_shape_of_ints(t->c, dims, rank), call->pos)) return nvt_poison();
+  x = viewed(t, call, false, x, unsigned_of(from));
+  if (x == NV_NONE) return nvt_poison();
+  const nvt_val v = to > from ? joined(t, call, x, lead, dims[rank - 1], parts, unsigned_of(to))
+                              : cut(t, call, x, lead, last, parts, unsigned_of(to));
+  if (v.kind != NVT_ARRAY) return v;
+  const bool same = unsigned_of(to) == d;
+  return nvt_done(viewed(t, call, true, nvt_reshaped(t, call, same, v.u.v, dims, rank), d));
 }

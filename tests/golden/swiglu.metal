@@ -21,6 +21,7 @@ static inline bool nv_lt(float a, float b) { return a < b; }
 static inline bool nv_eq(float a, float b) { return a == b; }
 static inline float nv_float(uint a) { return as_type<float>(a); }
 static inline float nv_rint(float a) { return metal::rint(a); }
+static inline float2 nv_complex(float re, float im) { return float2(re, im); }
 // What fast math would change: v holds 17 patterns of float32, and behind them room for 6 results, all of them 0 where
 // the arithmetic is as written: a product and a sum contracted; -0 + 0; inf * 0; sums reassociated; a division made a
 // product; functions without a variant's name other than the precise ones. The stub runs it once.
@@ -45,18 +46,14 @@ static inline void nv_probe(device uint* v) {
   }
   v[22] = other;
 }
-// sigmoid: with e = exp(-|a|), 1 / (1 + e), or e / (1 + e) where a is negative. e = 2^n m; m and 1 + e are kept in
-// two parts, and the quotient's remainder is added to it, so that little more than the last rounding is lost. The
-// scale comes last and in two factors: a subnormal result is rounded once.
-static inline float nv_sigmoid(float a) {
-  float x = nv_neg(nv_abs(a));
-  x = nv_lt(-104.0f, x) ? x : -104.0f;
-  float n = nv_rint(nv_mul(x, 1.44269504f));
+// exp(x + t) = 2^n (1 + f + p), the part behind 2^n as a sum of two floats: x from -104 to 0, n = rint(x / log(2)), t
+// below half of x's last place. p is expm1's polynomial
+static inline float2 nv_exp_parts(float x, float n, float t) {
   float g = nv_fma(n, -0.693147182f, x); // exact
-  float c = nv_mul(n, 1.9046543e-09f);
+  float c = nv_fma(n, 1.9046543e-09f, t);
   float f = nv_add(g, c);
   c = nv_add(nv_sub(g, f), c);
-  float p = 0.000199722621f; // as in expm1
+  float p = 0.000199722621f;
   p = nv_fma(p, f, 0.00139308849f);
   p = nv_fma(p, f, 0.00833317731f);
   p = nv_fma(p, f, 0.0416665077f);
@@ -66,14 +63,23 @@ static inline float nv_sigmoid(float a) {
   float u = nv_add(1.0f, f);
   float v = nv_add(nv_add(nv_sub(1.0f, u), f), p);
   float m = nv_add(u, v);
-  float l = nv_add(nv_sub(u, m), v);
+  return nv_complex(m, nv_add(nv_sub(u, m), v));
+}
+// sigmoid: with e = exp(-|a|), 1 / (1 + e), or e / (1 + e) where a is negative. e = 2^n m; m and 1 + e are kept in
+// two parts, and the quotient's remainder is added to it, so that little more than the last rounding is lost. The
+// scale comes last and in two factors: a subnormal result is rounded once.
+static inline float nv_sigmoid(float a) {
+  float x = nv_neg(nv_abs(a));
+  x = nv_lt(-104.0f, x) ? x : -104.0f;
+  float n = nv_rint(nv_mul(x, 1.44269504f));
+  float2 m = nv_exp_parts(x, n, 0.0f);
   float k = nv_lt(-64.0f, n) ? n : -64.0f; // below, 1 + e is 1
   float s = nv_float((uint)nv_add(k, 127.0f) << 23);
-  float e = nv_mul(s, m);
+  float e = nv_mul(s, m.x);
   float d = nv_add(1.0f, e);
-  float t = nv_fma(s, l, nv_add(nv_sub(1.0f, d), e));
-  float h = nv_lt(a, 0.0f) ? m : 1.0f;
-  l = nv_lt(a, 0.0f) ? l : 0.0f;
+  float t = nv_fma(s, m.y, nv_add(nv_sub(1.0f, d), e));
+  float h = nv_lt(a, 0.0f) ? m.x : 1.0f;
+  float l = nv_lt(a, 0.0f) ? m.y : 0.0f;
   n = nv_lt(a, 0.0f) ? n : 0.0f;
   float y = nv_div(1.0f, d);
   float q = nv_mul(h, y);

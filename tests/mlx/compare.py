@@ -69,7 +69,10 @@ CALLS = {
     'slice_update': lambda ins, at: replaced(*ins, at),
     'dynamic_slice_update': lambda ins, at: mx.slice_update(*ins, at['axes']),
     'dynamic_slice': lambda ins, at: mx.slice(*ins, at['axes'], at['slice_size']),
+    'concatenate': lambda ins, at: mx.concatenate(ins, **at),
+    'stack': lambda ins, at: mx.stack(ins, **at),
 }
+LISTS = ('concatenate', 'stack')  # their operand is one list
 
 
 COMPOSITES = {'hard_swish': 'hardswish', 'gelu_fast': 'gelu_fast_approx'}  # those with another name in mlx.nn
@@ -136,7 +139,7 @@ class Case:
     def document(self):
         names = ['x%d' % k for k in range(len(self.ins))]
         outs = ['y%d' % k for k in range(self.results)]
-        node = {'op': self.op, 'inputs': names, **self.attrs}
+        node = {'op': self.op, 'inputs': [names] if self.op in LISTS else names, **self.attrs}
         node.update({'name': outs[0]} if self.results == 1 else {'names': outs})
         return {'nuvec': 1, 'name': 'f', 'functions': {'f': {
             'inputs': [{n: type_text(a)} for n, a in zip(names, self.ins)], 'nodes': [node],

@@ -194,7 +194,11 @@ UNARY.update({
 UNARY.update({'slice': sliced, 'index': lambda rng, x: lambda x: x[-1],
               'split': lambda rng, x: lambda x: mx.split(x, 2, -1)[1], 'take': taken,
               'take_along_axis': taken_along, 'index arrays': indexed, 'slice from': cut_out, 'set slice': set_part, 'set block': set_block,
-              'as_strided': strided})
+              'as_strided': strided,
+              'pad': lambda rng, x: lambda x: mx.pad(x, 1, constant_values=2), 'roll': lambda rng, x: lambda x: mx.roll(x, 1),
+              'nn.glu': layer('glu'), 'narrow view': lambda rng, x: lambda x: mx.view(x, mx.uint8),
+              'wide view': lambda rng, x: lambda x: mx.view(x, mx.uint64), 'tril': lambda rng, x: lambda x: mx.tril(x),
+              'arange': lambda rng, x: lambda x: x + mx.arange(x.shape[-1])})
 UNARY.update({n: scanned(n) for n in ('cumsum', 'cumprod', 'cummax', 'cummin')})
 UNARY['drawn'] = drawn
 UNARY.update({n: reduced(n) for n in 'sum prod max min mean var std any all'.split()})
@@ -204,6 +208,7 @@ BINARY = {n: plain(n) for n in (
     'left_shift right_shift array_equal outer').split()}
 BINARY['equal_nan'] = lambda rng, *s: lambda a, b: mx.array_equal(a, b, equal_nan=True)
 BINARY['take by'] = by_value
+BINARY['concatenate'] = lambda rng, *s: lambda a, b: mx.concatenate([a, b], -1)
 BINARY['depends'] = lambda rng, *s: lambda a, b: mx.depends([a], [b])[0]
 BINARY['select'] = lambda rng, *s: lambda a, b: mx.where(a > b, a, b)
 TRAPS = ('floor_divide', 'remainder', 'divmod')  # MLX's process dies of an integer division by zero

@@ -5,7 +5,7 @@ import arrays
 import mlx.core as mx
 import numpy as np
 from arrays import DTYPES, FLOATS
-from compare import Case, mlx_has, mx_dtype
+from compare import LISTS, Case, mlx_has, mx_dtype
 
 REDUCED = (((3, 5), {}), ((3, 5), {'axis': [0]}), ((4, 700), {'axis': [1], 'keepdims': True}),
            ((2, 3, 4), {'axis': [0, 2]}), ((2, 5), {'axis': []}), ((3, 1), {'axis': [1]}), ((0, 3), {'axis': [0]}),
@@ -16,7 +16,8 @@ SCANNED = (((7,), {}), ((3, 5), {}), ((3, 5), {'axis': 0}), ((2, 3, 40), {'axis'
 CREATED = {'full': ({'shape': [2, 3], 'vals': 7, 'dtype': 'int32'},), 'zeros': ({'shape': [2], 'dtype': 'int8'},),
            'ones': ({'shape': [2, 1], 'dtype': 'float16'},), 'eye': ({'n': 3, 'm': 4, 'k': 1, 'dtype': 'float32'},),
            'identity': ({'n': 3, 'dtype': 'int32'},), 'tri': ({'n': 3, 'm': 4, 'k': -1, 'dtype': 'float32'},),
-           'linspace': ({'start': 0.0, 'stop': 1.0, 'num': 7, 'dtype': 'float32'},),
+           'linspace': ({'start': 0.0, 'stop': 1.0, 'num': 7, 'dtype': 'float32'},
+                        {'start': 1.0, 'stop': 9.0, 'num': 5, 'endpoint': False, 'dtype': 'float16'}),
            'arange': ({'start': 1, 'stop': 9, 'step': 3, 'dtype': 'int32'},)}
 REDUCTIONS = ('var', 'std', 'logsumexp', 'softmax', 'log_softmax', 'argmax', 'argmin')  # made of other ops
 ATTRIBUTES = {'round': ({}, {'decimals': 1}, {'decimals': 3}, {'decimals': -1}),
@@ -33,10 +34,19 @@ VIEWS = {'reshape': (((2, 6), {'shape': [3, 4]}), ((2, 6), {'shape': [-1]}), ((1
          'moveaxis': (((2, 3, 4), {'source': 0, 'destination': 2}),),
          'swapaxes': (((2, 3, 4), {'axis1': 0, 'axis2': -1}),),
          'tril': (((3, 4), {}), ((3, 4), {'k': -1})), 'triu': (((3, 4), {}), ((3, 4), {'k': 1})),
-         'zeros_like': (((2, 3), {}),), 'ones_like': (((2, 3), {}),),
          'as_strided': (((4, 6), {'shape': [3, 4], 'strides': [2, 1]}), ((4, 6), {'shape': [6], 'strides': [-1], 'offset': 5}),
                         ((4, 6), {})),
          'contiguous': (((2, 3), {}),),
+         'zeros_like': (((2, 3), {}), ((2,), {'dtype': 'int8'})),
+         'ones_like': (((2, 3), {}), ((2,), {'dtype': 'complex64'})),
+         'flip': (((2, 3, 4), {}), ((2, 3, 4), {'axis': [0, -1]})),
+         'concatenate': (((2, 3), {}), ((2, 3), {'axis': -1})), 'stack': (((2, 3), {}), ((2, 3), {'axis': 1})),
+         'pad': (((2, 3), {'pad_width': 1}), ((2, 3), {'pad_width': [[0, 2], [1, 0]], 'constant_values': 1})),
+         'repeat': (((2, 3), {'repeats': 2}), ((2, 3), {'repeats': 3, 'axis': -1})),
+         'tile': (((2, 3), {'reps': 2}), ((2, 3), {'reps': [2, 1, 3]})),
+         'roll': (((2, 3), {'shift': 4}), ((2, 3), {'shift': -1, 'axis': 1})),
+         'diagonal': (((3, 4), {}), ((2, 3, 4), {'offset': 1, 'axis1': 1, 'axis2': 2})),
+         'diag': (((3,), {'k': -1}), ((3, 4), {'k': 1})),
          'squeeze': (((1, 3, 1), {}), ((1, 3, 1), {'axis': [0]}))}
 
 # Shape, shapes of the index arrays, attributes.
@@ -150,7 +160,7 @@ def cases(o):
     elif name in VIEWS:
         for d in DTYPES:
             for shape, at in VIEWS.get(name, ()):
-                yield Case(name, [filled(d, shape, rng)], at)
+                yield Case(name, [filled(d, shape, rng) for _ in range(2 if name in LISTS else 1)], at)
     elif o['class'] == 'scan':
         for d in DTYPES:
             for shape, at in SCANNED:

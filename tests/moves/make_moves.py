@@ -23,8 +23,9 @@ def array(shape, dtype='float32'):
 
 def packed(a):
     a = np.asarray(a)
-    return [a.dtype.name, list(a.shape), [str(v) if str(v) in ('inf', '-inf', 'nan') else v
-                                          for v in a.reshape(-1).tolist()]]
+    return [a.dtype.name, list(a.shape), [
+        str(v) if str(v) in ('inf', '-inf', 'nan') or a.dtype.kind in 'iu' and abs(v) > 2**53 else v
+        for v in a.reshape(-1).tolist()]]
 
 
 def case(text, want, **inputs):
@@ -35,6 +36,22 @@ def case(text, want, **inputs):
                   + (['out0 = l[0]'] if many and len(names) == 1 else []),
                   'inputs': {k: packed(v) for k, v in inputs.items()},
                   'outputs': {n: packed(v) for n, v in zip(names, want if many else [want])}})
+
+
+def bit_views():
+    """view between sizes: NumPy's, on a machine that has the lower bytes first."""
+    kinds = ('bool', 'uint8', 'int8', 'uint16', 'int16', 'float16', 'uint32', 'int32', 'float32', 'uint64', 'int64')
+    for a in kinds:
+        for b in kinds:
+            if np.dtype(a).itemsize == np.dtype(b).itemsize or 'bool' in (a, b) and 'float' in a + b:
+                continue
+            x = array((3, 8), b if 'float' in b else a).view(a)  # finite numbers of few digits
+            case('view(x, %s)' % b, x.view('uint8') != 0 if b == 'bool' else x.view(b), x=x)
+    x = array((2, 3, 4), 'uint16')
+    case('view(x, uint64)', x.view('uint64'), x=x)
+    case('view(x[:, ::-1], int32)', np.ascontiguousarray(x[:, ::-1]).view('int32'), x=x)
+    case('view(x, uint8)', np.zeros((3, 0), 'uint8'), x=array((3, 0), 'int32'))
+    case('view(x, float32)', array((4,)), x=array((4,)).view('uint8'))
 
 
 def views():
@@ -78,11 +95,11 @@ def arange(start, stop, step, dtype):
     return np.arange(n).astype(dtype) * (second - first) + first
 
 
-def linspace(start, stop, num, dtype='float32'):
+def linspace(start, stop, num, dtype='float32', endpoint=True):
     f = np.float32
     if num == 1:
         return np.array([start]).astype(dtype)
-    t = np.arange(num).astype(f) / f(max(num - 1, 1))
+    t = np.arange(num).astype(f) / f(max(num - endpoint, 1))
     return ((f(1) - t) * f(start) + t * f(stop)).astype(dtype)
 
 
@@ -143,7 +160,13 @@ def creation():
         case('linspace(%d, %d, %d)' % a, linspace(*a))
     case('linspace(0, 1)', linspace(0, 1, 50))
     case('linspace(0.25, 7, num=9, dtype=int32)', linspace(0.25, 7, 9, 'int32'))
-    case('linspace(0, 1, 6, float16)', linspace(0, 1, 6, 'float16'))
+    case('linspace(0, 1, 6, dtype=float16)', linspace(0, 1, 6, 'float16'))
+    for n in (5, 1, 0):
+        case('linspace(-1, 1, %d, false)' % n, linspace(-1, 1, n, endpoint=False))
+    for d in ('int8', 'float16', 'bool'):
+        x = array((2, 3))
+        case('zeros_like(x, %s)' % d, np.zeros((2, 3), d), x=x)
+        case('ones_like(x, dtype=%s)' % d, np.ones((2, 3), d), x=x)
     y = array((4, 6))
     case('sum(where(expand_dims(arange(4), 1) > arange(6), y, 0), axis=1)',
          np.where(np.arange(4)[:, None] > np.arange(6), y, np.float32(0)).sum(1, dtype='float32'), y=y)
@@ -474,6 +497,7 @@ def reductions():
 
 
 def main():
+    bit_views()
     views()
     no_axes()
     creation()

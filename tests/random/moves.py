@@ -67,7 +67,7 @@ def create(g, op, dtype, name, shape):
     if op == 'linspace':
         if dtype == 'bool':
             return None
-        return 'linspace(%d, %d, %d, %s)' % (r.randint(0, 3), r.randint(0, 9), n, dtype), (n,)
+        return 'linspace(%d, %d, %d, dtype=%s)' % (r.randint(0, 3), r.randint(0, 9), n, dtype), (n,)
     if op == 'identity':
         return 'identity(%d, %s)' % (n, dtype), (n, n)
     if op in ('eye', 'tri'):
