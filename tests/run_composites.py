@@ -54,6 +54,8 @@ TABLE = {
     'celu(x, alpha=2.0)': lambda x, y, p, t: max(x, 0) + 2 * math.expm1(min(x, 0) / 2),
     'selu(x)': lambda x, y, p, t: 1.0507 * (x if x > 0 else 1.67326 * math.expm1(x)),
     'silu(x)': lambda x, y, p, t: x * sigmoid(x),
+    'glu(stack([x, y], 1))[:, 0]': lambda x, y, p, t: x * sigmoid(y),
+    'glu(stack([x, y]), axis=0)[0]': lambda x, y, p, t: x * sigmoid(y),
     'gelu(x)': lambda x, y, p, t: x * math.erfc(-x / math.sqrt(2)) / 2,
     'gelu_approx(x)': lambda x, y, p, t: 0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3))),
     'gelu_fast(x)': lambda x, y, p, t: x * sigmoid(1.702 * x),
