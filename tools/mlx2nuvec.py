@@ -113,10 +113,12 @@ def slice_update(node):
     """x[slice] = update; x.at[slice].add(update) and its like have no op."""
     mode, start, stop, step = node.arguments
     return ('slice_update' if mode == NO_REDUCTION else None), {'start': start, 'stop': stop, 'step': step}
+
+
 def arange(node):
     """The numbers come as floats; of integers they are written as such."""
     dtype = node.outputs[0].dtype
-    numbers = [int(x) if 'int' in dtype and x == int(x) else Number(x) for x in node.arguments]
+    numbers = [int(x) if 'int' in dtype and x == int(x) else Number(repr(x)) for x in node.arguments]
     return 'arange', {**dict(zip(('start', 'stop', 'step'), numbers)), 'dtype': dtype}
 
 

@@ -127,9 +127,9 @@ typedef struct nv_op_info {
   const char *helpers; /* space-separated helper functions that the float text calls (lib/ir/math.inc), or NULL */
   const char *doc;     /* one sentence for the manual */
   const char *edges;   /* what it adds on zeros, infinities, NaN and the like; NULL: nothing to say */
-  /* Largest error of the float form, in units in the last place of float32: a number, with helpers as tests/ulp measured
-     it over all inputs (the same bits on every device), else Metal's promise for its function (Metal Shading Language
-     Specification 4, table 8.1); or words. NULL: exact or correctly rounded. */
+  /* Largest error of the float form, in units in the last place of float32: a number, with helpers as tests/ulp
+     measured it over all inputs (the same bits on every device), else Metal's promise for its function (Metal Shading
+     Language Specification 4, table 8.1); or words. NULL: exact or correctly rounded. */
   const char *ulp;
 } nv_op_info;
 

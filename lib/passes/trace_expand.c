@@ -1,4 +1,4 @@
-/* trace_expand.c - tracing: which ops are made of others, by their rows, and those that are made of element-wise ops. */
+/* trace_expand.c - tracing: which ops are made of others, by their rows; those made of element-wise ops. */
 #include "steps.h"
 
 static nvt_arg argument(nvt_val v, const nvt_arg *place) { return (nvt_arg){v, NV_NONE, place->pos, true}; }

@@ -71,6 +71,7 @@ CALLS = {
     'dynamic_slice': lambda ins, at: mx.slice(*ins, at['axes'], at['slice_size']),
     'concatenate': lambda ins, at: mx.concatenate(ins, **at),
     'stack': lambda ins, at: mx.stack(ins, **at),
+    'tile': lambda ins, at: mx.tile(ins[0], at['reps']),
 }
 LISTS = ('concatenate', 'stack')  # their operand is one list
 

@@ -65,6 +65,10 @@ INDEXED = {'take': (((4, 5), [(2, 3)], {'axis': 1}), ((4, 5), [(3,)], {'axis': 0
            'dynamic_slice': (((4, 9), [(1,)], {'axes': [1], 'slice_size': [2, 3]}), ((4, 9), [()], {'axes': [0], 'slice_size': [1, 9]}))}
 
 
+SEVERAL = {'split': ((((4, 6),), {'indices_or_sections': 2}), (((4, 6),), {'indices_or_sections': [1], 'axis': 1})),
+           'meshgrid': ((((3,), (2,)), {}), (((3,), (2,)), {'sparse': True, 'indexing': 'ij'}))}  # two results
+
+
 def elements(shape):
     n = 1
     for d in shape:
@@ -139,7 +143,11 @@ def cases(o):
         for seed in (0, 7, 0x123456789abcdef):
             yield Case(name, [], {'seed': seed})
         return
-    if name in CREATED or not n:
+    if name in SEVERAL:
+        for d in DTYPES:
+            for shapes, at in SEVERAL[name]:
+                yield Case(name, [filled(d, shape, rng) for shape in shapes], at, 2)
+    elif name in CREATED or not n:
         for at in CREATED.get(name, ()):
             yield Case(name, [], at)
     elif o['class'] in ('elem', 'copy', 'expand') and name not in (*VIEWS, *INDEXED, *REDUCTIONS, 'view'):
@@ -223,7 +231,8 @@ def is_exact(o, case=None):
     if case and 'complex64' in case.dtypes and o['name'] in ROUNDS_COMPLEX:
         return False
     picks = ('max', 'min', 'any', 'all', 'argmax', 'argmin', 'cummax', 'cummin')
-    moves = (*VIEWS, *CREATED, *INDEXED, *RANDOM, 'random_key', 'dropout', 'slice_update', 'dynamic_slice_update', 'full_like', 'depends')
+    moves = (*VIEWS, *CREATED, *SEVERAL, *INDEXED, *RANDOM, 'random_key', 'dropout',
+             'slice_update', 'dynamic_slice_update', 'full_like', 'depends')
     if o['name'] == 'normal':
         return False
     return o['exact'] or o['class'] in ('view', 'copy') or o['name'] in picks or o['name'] in moves

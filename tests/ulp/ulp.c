@@ -1,9 +1,9 @@
 /* ulp.c - largest errors of lib/ir/math.inc's float32 functions, in units of the last place of the result, against
  * libm in double (right to far better than 0.001 ulp of float32).
  *   ulp [-jTHREADS] [STRIDE [NAME]]   STRIDE 1 (default): every pattern; a prime such as 4099 samples them
- * Of two operands every pattern of the first meets one of the second, drawn from the values below it. Exit status 1 when
- * a function is off by more than its limit, or not exact at those of 0,
- * -0, inf, -inf, NaN where the result is a float32 number. Ends with "N passed, N failed".
+ * Of two operands every pattern of the first meets one of the second, drawn from the values below it. Exit status 1
+ * when a function is off by more than its limit, or not exact at those of 0, -0, inf, -inf, NaN where the result is a
+ * float32 number. Ends with "N passed, N failed".
  * Built twice: -DNV_FLUSH=0 and -DNV_FLUSH=1. Threads: one a processor by default. */
 #include "../../lib/ir/eval_prims.h"
 
