@@ -55,6 +55,7 @@ group vectors python3 tests/run_vectors.py
 [ -z "$LONG" ] || group ubsan sh tests/ubsan.sh
 group moves python3 tests/moves/run_moves.py
 group reductions python3 tests/reductions/run_reductions.py
+group rows python3 tests/run_rows.py
 group random python3 tests/random/run.py
 group hostile python3 tests/hostile.py
 group fuzz python3 tests/fuzz/run.py

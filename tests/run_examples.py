@@ -66,6 +66,39 @@ def tonemap(i):
     return {'y': y}
 
 
+def rows(values, n):
+    return [values[k:k + n] for k in range(0, len(values), n)]
+
+
+def softmax(i):
+    y = []
+    for x in rows(i['x'], 4096):
+        top = max(x)
+        e = [math.exp(v - top) for v in x]
+        total = sum(e)
+        y += [v / total for v in e]
+    return {'y': y}
+
+
+def layer_norm(i):
+    y, means, rstds, n = [], [], [], len(i['scale'])
+    for x in rows(i['x'], n):
+        mean = sum(x) / n
+        rstd = 1 / math.sqrt(sum((v - mean) ** 2 for v in x) / n + 1e-5)
+        y += [(v - mean) * rstd * g + b for v, g, b in zip(x, i['scale'], i['shift'])]
+        means.append(mean)
+        rstds.append(rstd)
+    return {'y': y, 'mean': means, 'rstd': rstds}
+
+
+def rms_norm(i):
+    h, y, n = [x + r for x, r in zip(i['x'], i['r'])], [], len(i['scale'])
+    for x in rows(h, n):
+        r = 1 / math.sqrt(sum(v * v for v in x) / n + 1e-6)
+        y += [v * r * g for v, g in zip(x, i['scale'])]
+    return {'h': h, 'y': y}
+
+
 # file, entry, reference, range of each input, absolute tolerance (float32 rounding of values of this size)
 EXAMPLES = [
     ('gelu.yaml', 'small', gelu, {'x': (-6, 6)}, 2e-6),
@@ -79,6 +112,9 @@ EXAMPLES = [
     ('black_scholes.yaml', 'black_scholes', black_scholes,
      {'spot': (50, 150), 'strike': (50, 150), 'years': (0.1, 2), 'volatility': (0.1, 0.6), 'rate': (0.01, 0.05)}, 2e-4),
     ('tonemap.yaml', 'tonemap', tonemap, {'rgb': (0, 4), 'exposure': (-1, 2)}, 4e-6),
+    ('softmax.yaml', 'softmax', softmax, {'x': (-8, 8)}, 1e-6),
+    ('layer_norm.yaml', 'layer_norm', layer_norm, {'x': (-3, 5), 'scale': (-2, 2), 'shift': (-1, 1)}, 4e-6),
+    ('rms_norm.yaml', 'rms_norm', rms_norm, {'x': (-3, 3), 'r': (-3, 3), 'scale': (-2, 2)}, 4e-6),
 ]
 
 

@@ -17,7 +17,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 BUILD = os.path.join(ROOT, os.environ.get('BUILD', 'build'))
 GOLDEN = os.path.join(HERE, 'golden')
-EXAMPLES = ['gelu', 'swiglu', 'adam', 'black_scholes', 'tonemap', 'bias_gelu_residual']
+EXAMPLES = ['gelu', 'swiglu', 'adam', 'black_scholes', 'tonemap', 'bias_gelu_residual', 'softmax', 'layer_norm',
+            'rms_norm']
 
 
 def read(path):

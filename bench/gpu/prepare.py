@@ -35,6 +35,8 @@ def cases(rows):
         out['layer_norm_' + short] = case({'x': full, 'g': row, 'b': row}, [
             'c = x - mean(x, -1, keepdims=true)',
             'y = c * rsqrt(mean(square(c), -1, keepdims=true) + 1e-5) * g + b']), dtype
+        out['rms_norm_' + short] = case({'x': full, 'g': row}, [
+            'y = x * rsqrt(mean(square(x), -1, keepdims=true) + 1e-5) * g']), dtype
         out['row_sum_' + short] = case({'x': full}, ['y = sum(x, -1)']), dtype
         out['column_sum_' + short] = case({'x': full}, ['y = sum(x, 0)']), dtype
         out['sum_all_' + short] = case({'x': full}, ['y = sum(x)']), dtype
@@ -86,7 +88,7 @@ def build(name, function, dtype, fuse):
         f.write('%d\n' % len(entry['per_kernel']))
         for k in entry['per_kernel']:
             bound = ' '.join('%s %d' % (w[0], n) for b in k['bound'] for w, n in b.items())
-            f.write('%s %d %d %d %d %s\n' % (k['kernel'], *k['grid'], len(k['bound']), bound))
+            f.write('%s %d %d %d %d %d %s\n' % (k['kernel'], *k['grid'], k['group'], len(k['bound']), bound))
     for junk in os.listdir(folder):
         if junk not in ('k.cubin', 'tape', name + '.metal'):
             os.remove(os.path.join(folder, junk))

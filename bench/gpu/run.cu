@@ -12,7 +12,7 @@ struct bound {
 };
 struct step {
   msl_function f;
-  unsigned grid[3];
+  unsigned grid[3], group; // threads that a threadgroup must have, 0: any
   std::vector<bound> bounds;
 };
 struct tape {
@@ -40,7 +40,7 @@ static tape read_tape(const std::string &folder) {
   for (size_t i = 0; i < n; i++) {
     step s;
     size_t nb;
-    if (fscanf(f, "%255s %u %u %u %zu", word, &s.grid[0], &s.grid[1], &s.grid[2], &nb) != 5) exit(1);
+    if (fscanf(f, "%255s %u %u %u %u %zu", word, &s.grid[0], &s.grid[1], &s.grid[2], &s.group, &nb) != 6) exit(1);
     s.f = load_function((folder + "/k.cubin").c_str(), word);
     for (size_t b = 0; b < nb; b++) {
       if (fscanf(f, " %1s %zu", word, &v) != 2) exit(1);
@@ -69,7 +69,7 @@ static void replay(const tape &t, std::vector<void *> &in, std::vector<void *> &
       a.buf[i] = b.kind == 'i' ? in[b.value] : b.kind == 'o' ? out[b.value] : scratch + b.value;
     }
     for (int d = 0; d < 3; d++) a.grid[d] = s.grid[d];
-    dim3 g = group_of(threads, s.grid);
+    dim3 g = s.group ? dim3(s.group, 1, 1) : group_of(threads, s.grid);
     void *parameters[] = {&a};
     CK(cuLaunchKernel(s.f.f, (s.grid[0] + g.x - 1) / g.x, (s.grid[1] + g.y - 1) / g.y, (s.grid[2] + g.z - 1) / g.z, g.x,
                       g.y, g.z, 0, 0, parameters, 0));

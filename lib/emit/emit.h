@@ -20,6 +20,8 @@ void nv_emit_stats(nv_buf *b, const nv_module *m, bool json);
 void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const nv_kernel *k);
 /* Threads of a launch: grid in threads, and the threadgroup's size is the pipeline's choice (a multiple of 32). */
 void nv_kernel_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]);
+/* Threads that a threadgroup must have, all of the grid's x: a kernel whose threadgroups are its rows. 0: any. */
+uint32_t nv_kernel_group(nv_ctx *c, const nv_kernel *k);
 /* Bytes that a binding's offset must be a multiple of: the operand's element, or four of them where the kernel loads
  * and stores vectors (float4 and the like). The stub checks the app's arrays against it (NUVEC_MISALIGNED). */
 uint32_t nv_operand_align(nv_ctx *c, const nv_kernel *k, uint32_t operand);

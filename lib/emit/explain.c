@@ -19,6 +19,10 @@ static uint32_t line_of(const nv_graph *g, uint32_t origin) { return nv_line_of(
 const char *nv_thread_words(nv_ctx *c, const nv_kernel *k) {
   bool tail;
   if (k->kind == NV_K_SCAN) return nv_scan_words(k);
+  if (k->kind == NV_K_ROWS)
+    return nv_format(c, "%u threads a row of %lld",
+                     (unsigned)(nv_kernel_group(c, k) ? nv_kernel_group(c, k) : nv_rows_lanes(c, k)),
+                     (long long)nv_dim_value(c, k->reduce_extent));
   if (nv_kernel_is_simd(c, k)) return "a simdgroup a point";
   if (k->kind == NV_K_REDUCE) return "a thread a point";
   return nv_kernel_width(c, k, &tail) == 4 ? "four elements a thread" : "one element a thread";
@@ -243,8 +247,9 @@ static void put_json_kernel(nv_buf *b, const nv_plan *p, uint32_t launch) {
   bool tail, any = false;
   nv_puts(b, "        {\"name\": ");
   nv_put_json_text(b, k->name);
-  nv_printf(b, ", \"kind\": \"%s\", \"width\": %u,\n         \"nodes\": [",
-            k->kind == NV_K_REDUCE ? "reduce" : k->kind == NV_K_SCAN ? "scan" : "map",
+  static const char *const kinds[] = {[NV_K_MAP] = "map", [NV_K_REDUCE] = "reduce", [NV_K_ROWS] = "rows",
+                                      [NV_K_SCAN] = "scan"};
+  nv_printf(b, ", \"kind\": \"%s\", \"width\": %u,\n         \"nodes\": [", kinds[k->kind],
             (unsigned)nv_kernel_width(g->c, k, &tail));
   for (uint32_t i = 0; i < k->nnodes; i++) {
     if (is_leaf(g, k->nodes[i])) continue;

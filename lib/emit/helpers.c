@@ -4,9 +4,11 @@
  * Their text is lib/emit/runtime/prims.metal and lib/ir/math.inc, embedded by the build. There a line "//: NAME
  * needs A B" stands before each function, comment lines above it go with it; a function ends with its line or, of
  * several lines, with the first "}" in column 0. Callees stand before callers, all of prims.metal before math.inc.
- * Besides, nv_fold_OP_DTYPE joins the partial results of a reduction's block; its text is made here from the op's
- * row. */
+ * Besides, nv_fold_OP_DTYPE joins the partial results of a reduction's block, nv_blocks_OP_DTYPE the results of several
+ * blocks; their text is made here from the op's row. */
 #include "metal.h"
+
+#include <stdio.h>
 
 extern const char nv_embed_prims[], nv_embed_math[];
 extern const size_t nv_embed_prims_size, nv_embed_math_size;
@@ -20,6 +22,7 @@ typedef struct helper {
 
 typedef struct fold {
   nv_str name;
+  bool blocks;
   nv_op op;
   nv_dtype dtype;
 } fold;
@@ -93,9 +96,10 @@ static void use(helpers *h, const char *name, size_t n) {
     h->todo[h->ntodo++] = k;
     return;
   }
-  static const char prefix[] = "nv_fold_";
-  const size_t skip = sizeof prefix - 1;
-  if (n <= skip || memcmp(name, prefix, skip)) return; /* a kernel's name, say */
+  static const char prefixes[][12] = {"nv_fold_", "nv_blocks_"};
+  const bool blocks = n > 10 && !memcmp(name, prefixes[1], 10);
+  const size_t skip = strlen(prefixes[blocks]);
+  if (n <= skip || memcmp(name, prefixes[blocks], skip)) return; /* a kernel's name, say */
   const char *dtype = name + n;
   while (dtype > name && dtype[-1] != '_') dtype--;
   const nv_op op = nv_op_find(nv_format(h->c, "%.*s", (int)(dtype - 1 - (name + skip)), name + skip));
@@ -105,7 +109,7 @@ static void use(helpers *h, const char *name, size_t n) {
   for (uint32_t i = 0; i < h->nfolds; i++)
     if (h->folds[i].name == id) return;
   NV_GROW(h->c, h->folds, h->folds_cap, (size_t)h->nfolds + 1);
-  h->folds[h->nfolds++] = (fold){id, op, (nv_dtype)d};
+  h->folds[h->nfolds++] = (fold){id, blocks, op, (nv_dtype)d};
   use_op(h, op, (nv_dtype)d);
 }
 
@@ -133,6 +137,10 @@ static void use_op(helpers *h, nv_op op, nv_dtype d) {
 
 const char *nv_fold_name(nv_ctx *c, nv_op op, nv_dtype d) {
   return nv_format(c, "nv_fold_%s_%s", nv_ops[op == NV_OP_mean ? NV_OP_sum : op].name, nv_dtype_short[d]);
+}
+
+const char *nv_blocks_name(nv_ctx *c, nv_op op, nv_dtype d) {
+  return nv_format(c, "nv_blocks_%s_%s", nv_ops[op == NV_OP_mean ? NV_OP_sum : op].name, nv_dtype_short[d]);
 }
 
 static void put_join(nv_buf *b, uint32_t indent, const char *name, nv_op op, nv_dtype d, const char *low,
@@ -177,7 +185,34 @@ static void put_fold(nv_buf *b, const fold *f) {
              "    value = partner * 4u < n ? joined : low;\n  }\n  return value;\n}\n");
 }
 
+/* As the elements of one block of which two threads have some. */
+static void put_blocks(nv_buf *b, const fold *f) {
+  const char *type = nv_msl_type(f->dtype), *stored = f->dtype == NV_BOOL ? "uchar" : type;
+  const char *test = f->dtype == NV_BOOL ? " != 0" : "", *other = f->dtype == NV_BOOL ? "uchar(0)" : "part[0]";
+  nv_printf(b, "// Joins the results of n blocks (2 to 8) in the order of the elements of one block.\n");
+  nv_printf(b, "static inline %s %s(threadgroup const %s* part, uint n) {\n", type, nv_text(b->c, f->name), stored);
+  nv_printf(b, "  %s c0 = part[0]%s;\n  %s c1 = part[1]%s;\n", type, test, type, test);
+  for (unsigned k = 2; k < 8; k++) /* what is missing isn't read */
+    nv_printf(b, "  %s c%u = (n > %uu ? part[%u] : %s)%s;\n", type, k, k, k, other, test);
+  for (unsigned k = 0; k < 8; k += 4) {
+    static const char *const names[2][5] = {{"c02", "even", "c13", "odd", "low"},
+                                              {"c46", "even2", "c57", "odd2", "c4567"}};
+    const char *const *v = names[k / 4];
+    char c[4][4];
+    for (unsigned j = 0; j < 4; j++) snprintf(c[j], sizeof c[j], "c%u", k + j);
+    put_join(b, 2, v[0], f->op, f->dtype, c[0], c[2]);
+    nv_printf(b, "  %s %s = n > %uu ? %s : %s;\n", type, v[1], k + 2, v[0], c[0]);
+    put_join(b, 2, v[2], f->op, f->dtype, c[1], c[3]);
+    nv_printf(b, "  %s %s = n > %uu ? %s : %s;\n", type, v[3], k + 3, v[2], c[1]);
+    put_join(b, 2, v[4], f->op, f->dtype, v[1], v[3]);
+  }
+  nv_printf(b, "  %s high = n > 5u ? c4567 : even2;\n", type);
+  put_join(b, 2, "all", f->op, f->dtype, "low", "high");
+  nv_puts(b, "  return n > 4u ? all : low;\n}\n");
+}
+
 static int compare_folds(const fold *a, const fold *b) {
+  if (a->blocks != b->blocks) return a->blocks ? 1 : -1;
   return a->op != b->op ? (a->op < b->op ? -1 : 1) : a->dtype < b->dtype ? -1 : a->dtype > b->dtype;
 }
 
@@ -198,7 +233,7 @@ void nv_put_helpers(nv_buf *b, nv_ctx *c, const char *text, size_t n) {
       h.folds[k] = h.folds[k - 1];
       h.folds[k - 1] = t;
     }
-  for (uint32_t i = 0; i < h.nfolds; i++) put_fold(b, &h.folds[i]);
+  for (uint32_t i = 0; i < h.nfolds; i++) (h.folds[i].blocks ? put_blocks : put_fold)(b, &h.folds[i]);
   nv_drop(c, h.list);
   nv_drop(c, h.folds);
   nv_drop(c, h.todo);

@@ -77,10 +77,21 @@ static void put_origins(nv_buf *b, const nv_program *program, const nv_kernel *k
   nv_drop(g->c, clean.p);
 }
 
+static void put_rows_note(nv_buf *b, nv_ctx *c, const nv_kernel *k) {
+  const unsigned simdgroups = (unsigned)nv_kernel_group(c, k) / 32, n = (unsigned)nv_dim_value(c, k->reduce_extent);
+  if (simdgroups)
+    nv_printf(b, "// A threadgroup of %u simdgroups a row of %u elements", simdgroups, n);
+  else
+    nv_printf(b, "// %u threads a row of %u elements", nv_rows_lanes(c, k), n);
+  nv_puts(b, ", joined in the order that the language fixes.\n");
+}
+
 static void put_notes(nv_buf *b, nv_ctx *c, const nv_kernel *k) {
   bool tail;
   const uint32_t width = nv_kernel_width(c, k, &tail);
-  if (k->kind == NV_K_REDUCE)
+  if (k->kind == NV_K_ROWS)
+    put_rows_note(b, c, k);
+  else if (k->kind == NV_K_REDUCE)
     nv_printf(b, "// One %s a point, %lld elements each, joined in the order that the language fixes.\n",
               nv_kernel_is_simd(c, k) ? "simdgroup" : "thread", (long long)nv_dim_value(c, k->reduce_extent));
   else if (k->kind == NV_K_SCAN)

@@ -100,13 +100,17 @@ uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail);
 /* Is operand moved as vectors in a kernel of width 4? */
 bool nv_operand_is_vector(nv_ctx *c, const nv_kernel *k, uint32_t operand);
 
+/* ---- metal_rows.c ---- */
+/* Threads of a simdgroup that share a row of a ROWS kernel: 1 to 32, a power of two. */
+uint32_t nv_rows_lanes(nv_ctx *c, const nv_kernel *k);
+
 /* ---- metal_column.c ---- */
 /* Is this a REDUCE kernel of which each thread computes a point alone? Else a simdgroup does. */
 bool nv_kernel_is_column(nv_ctx *c, const nv_kernel *k);
 /* Do threads of a simdgroup exchange values? */
 static inline bool nv_kernel_is_simd(nv_ctx *c, const nv_kernel *k) {
   if (k->kind == NV_K_SCAN) return !k->scan.columns;
-  return k->kind == NV_K_REDUCE && !nv_kernel_is_column(c, k);
+  return k->kind == NV_K_ROWS || (k->kind == NV_K_REDUCE && !nv_kernel_is_column(c, k));
 }
 
 /* ---- metal_scan.c ---- */
@@ -118,6 +122,8 @@ const char *nv_scan_words(const nv_kernel *k);
 void nv_put_helpers(nv_buf *b, nv_ctx *c, const char *text, size_t n);
 /* Name of the function that joins the partial results of one block of a reduction. */
 const char *nv_fold_name(nv_ctx *c, nv_op op, nv_dtype d);
+/* Name of the function that joins the results of 2 to 8 blocks, in threadgroup memory, as elements of one block. */
+const char *nv_blocks_name(nv_ctx *c, nv_op op, nv_dtype d);
 
 /* ---- stats.c: what explain.c and manifest.c share with it ---- */
 /* Distinct bytes that a launch of k reads or writes. */

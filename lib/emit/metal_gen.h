@@ -33,6 +33,7 @@ typedef struct nv_gen {
   const char **field; /* instruction: where a result of the point function is found, NULL: it is none */
   uint32_t *params, nparams, *results, nresults;
   const char *point[4]; /* what the point function gave for x, y, z, w: a call or a variable */
+  struct nv_rows *rows; /* of a ROWS kernel */
 } nv_gen;
 
 /* ---- metal_kernel.c ---- */
@@ -42,6 +43,10 @@ int nv_stride(nv_ctx *c, nv_dim offset, nv_dim symbol);
 static inline bool nv_picks(const nv_instr *i) { return i->kind == NV_I_LOAD && i->nargs; }
 /* Does an element's index, or a constant's place, change along the innermost dim? NULL: the kernel picks nothing. */
 bool *nv_gen_varying(nv_ctx *c, const nv_kernel *k);
+/* An offset or guard that moves by one with symbol, counted in vectors: symbol is four times counter. */
+nv_dim nv_in_vectors(nv_ctx *c, nv_dim d, nv_dim symbol, nv_dim counter);
+/* The variable that an operand is bound to: the name of what it holds. */
+const char *nv_gen_buffer_name(nv_gen *e, uint32_t operand);
 /* A new variable for a graph value: the spec's name of it, else t0, t1, … */
 const char *nv_gen_temporary(nv_gen *e, nv_value v);
 /* A new variable for what is loaded from a binding: x0, x1, … */
@@ -56,6 +61,8 @@ const char *nv_gen_vector_type(nv_gen *e, nv_dtype d);
 const char *nv_gen_index(nv_gen *e, uint32_t i);
 /* A comma-separated list in brackets behind what stands in b already, broken between items where a line gets full. */
 void nv_put_list(nv_buf *b, uint32_t indent, const char *const *items, uint32_t n, const char *end);
+/* One operation into a new variable; text: of the instructions, where the variable is noted. */
+void nv_gen_statement(nv_gen *e, uint32_t indent, uint32_t i, const char **text);
 /* Instructions [from, to) as statements, one point at a time; loads that have a variable already are left out. */
 void nv_gen_scalar(nv_gen *e, uint32_t indent, uint32_t from, uint32_t to);
 /* What a load reads, as an expression of its type, or of its vector type. */
@@ -97,5 +104,14 @@ void nv_gen_map(nv_gen *e);
 void nv_gen_reduce(nv_gen *e);
 void nv_gen_column(nv_gen *e);
 void nv_gen_scan(nv_gen *e);
+
+/* ---- metal_rows.c ---- */
+/* Elements a thread takes at once, and which operands move as vectors: as nv_kernel_width and nv_operand_is_vector. */
+uint32_t nv_rows_width(nv_ctx *c, const nv_kernel *k);
+bool nv_row_is_vector(nv_ctx *c, const nv_kernel *k, uint32_t operand);
+void nv_rows_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]);
+/* Plans the passes over a row, and prints the function of each, that works on one element. */
+void nv_gen_row_functions(nv_gen *e);
+void nv_gen_rows(nv_gen *e);
 
 #endif

@@ -62,6 +62,7 @@ uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail) {
   int64_t extent;
   int strides[MANY];
   *tail = false;
+  if (k->kind == NV_K_ROWS) return nv_rows_width(c, k);
   const nv_dim symbol = nv_inner_symbol(k);
   const bool reduce = k->kind == NV_K_REDUCE;
   if (k->kind == NV_K_SCAN) return nv_scan_width(c, k);
@@ -96,6 +97,7 @@ uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail) {
 
 bool nv_operand_is_vector(nv_ctx *c, const nv_kernel *k, uint32_t operand) {
   bool tail;
+  if (k->kind == NV_K_ROWS) return nv_row_is_vector(c, k, operand);
   if (nv_kernel_width(c, k, &tail) != 4) return false;
   if (k->kind == NV_K_SCAN) return nv_scan_is_vector(c, k, operand);
   for (uint32_t i = 0, n = inner_count(k); i < n; i++)
@@ -115,6 +117,10 @@ void nv_kernel_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]) {
   grid[0] = grid[1] = grid[2] = nv_dim_const(c, 1);
   if (k->kind == NV_K_SCAN) {
     nv_scan_grid(c, k, grid);
+    return;
+  }
+  if (k->kind == NV_K_ROWS) {
+    nv_rows_grid(c, k, grid);
     return;
   }
   if (k->kind == NV_K_REDUCE) {
@@ -157,7 +163,7 @@ static const char *spec_name(const nv_graph *g, nv_value v) {
   return unnamed && o->parent != NV_NONE ? nv_text(g->c, o->function) : name;
 }
 
-static const char *buffer_name(nv_gen *e, uint32_t operand) {
+const char *nv_gen_buffer_name(nv_gen *e, uint32_t operand) {
   enum { FEW = 256 }; /* outputs that are searched by value; beyond, the nodes' own names must do */
   const nv_graph *g = e->g;
   const nv_operand_rec *o = &e->k->operands[operand];
@@ -209,8 +215,7 @@ static const char *stem_of(nv_ctx *c, const char *name) {
   return nv_format(c, "%.*s", (int)end, name);
 }
 
-/* An offset or guard that moves by one with symbol, counted in vectors: symbol is four times counter. */
-static nv_dim in_vectors(nv_ctx *c, nv_dim d, nv_dim symbol, nv_dim counter) {
+nv_dim nv_in_vectors(nv_ctx *c, nv_dim d, nv_dim symbol, nv_dim counter) {
   const nv_dim four = nv_dim_const(c, 4), by = nv_dim_mul(c, counter, four);
   return nv_dim_floordiv(c, nv_dim_replace(c, d, &symbol, &by, 1), four);
 }
@@ -262,18 +267,18 @@ static void prepare(nv_gen *e) {
     e->offset[i] = p->offset;
     if (e->width == 4 && (i < e->inner || scan) && nv_stride(c, p->offset, inner) == 1) {
       e->vector[p->operand] = true;
-      if (!e->tail) e->offset[i] = in_vectors(c, p->offset, inner, counter);
+      if (!e->tail) e->offset[i] = nv_in_vectors(c, p->offset, inner, counter);
     }
     if (!scan || i < e->inner)
       nv_index_want(&e->index, e->offset[i], k->operands[p->operand].extent < NV_NARROW);
   }
   if (!reduce && k->guarded) {
     const bool vectors = e->width == 4;
-    e->guard = vectors ? in_vectors(c, k->guard, inner, counter) : k->guard;
+    e->guard = vectors ? nv_in_vectors(c, k->guard, inner, counter) : k->guard;
     e->limit = nv_dim_value(c, k->limit) / (vectors ? 4 : 1);
     nv_index_want(&e->index, e->guard, false);
   }
-  for (uint32_t o = 0; o < k->noperands; o++) e->buffer[o] = buffer_name(e, o);
+  for (uint32_t o = 0; o < k->noperands; o++) e->buffer[o] = nv_gen_buffer_name(e, o);
   for (uint32_t i = 0; e->width == 4 && !scan && i < e->inner; i++)
     if (k->instrs[i].kind == NV_I_LOAD)
       e->text[i] = nv_gen_load_name(e, k->instrs[i].operand);
@@ -283,16 +288,18 @@ static void prepare(nv_gen *e) {
 
 void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const nv_kernel *k) {
   nv_ctx *c = m->c;
+  const bool rows = k->kind == NV_K_ROWS;
   nv_gen e = {.b = b, .c = c, .g = p->graph, .k = k, .name = k->name ? k->name : "K"};
   for (uint32_t i = 0; i < k->ninstrs; i++)
     e.noperations += k->instrs[i].kind == NV_I_OP || k->instrs[i].kind == NV_I_REDUCE || k->instrs[i].kind == NV_I_SCAN;
   e.stem = stem_of(c, e.name);
   nv_names_init(&e.names, c);
   nv_index_init(&e.index, c, &e.names);
-  prepare(&e);
-  if (e.width == 4 && k->kind != NV_K_SCAN) nv_gen_point(&e);
+  if (rows) nv_gen_row_functions(&e);
+  else prepare(&e);
+  if (!rows && e.width == 4 && k->kind != NV_K_SCAN) nv_gen_point(&e);
 
-  const char **items = NV_NEW_N(c, const char *, k->noperands + 2);
+  const char **items = NV_NEW_N(c, const char *, k->noperands + 4);
   uint32_t n = 0;
   for (uint32_t o = 0; o < k->noperands; o++) {
     const nv_operand_rec *r = &k->operands[o];
@@ -301,18 +308,18 @@ void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const 
     items[n++] =
         nv_format(c, "device %s%s* %s [[buffer(%u)]]", r->written ? "" : "const ", type, e.buffer[o], (unsigned)o);
   }
-  if (k->kind != NV_K_MAP || k->rank) items[n++] = "uint3 pos [[thread_position_in_grid]]";
-  if (nv_kernel_is_simd(c, k)) items[n++] = "uint lane [[thread_index_in_simdgroup]]";
+  if (nv_kernel_group(c, k)) items[n++] = "uint3 pos [[threadgroup_position_in_grid]]";
+  else if (k->kind != NV_K_MAP || k->rank) items[n++] = "uint3 pos [[thread_position_in_grid]]";
+  if (rows ? nv_rows_lanes(c, k) == 32 : nv_kernel_is_simd(c, k))
+    items[n++] = "uint lane [[thread_index_in_simdgroup]]";
+  if (nv_kernel_group(c, k)) items[n++] = "uint block [[simdgroup_index_in_threadgroup]]";
   nv_printf(b, "kernel void %s", e.name);
   nv_put_list(b, 4, items, n, ") {");
-  if (k->kind == NV_K_SCAN)
-    nv_gen_scan(&e);
-  else if (nv_kernel_is_simd(c, k))
-    nv_gen_reduce(&e);
-  else if (k->kind == NV_K_REDUCE)
-    nv_gen_column(&e);
-  else
-    nv_gen_map(&e);
+  if (rows) nv_gen_rows(&e);
+  else if (k->kind == NV_K_SCAN) nv_gen_scan(&e);
+  else if (nv_kernel_is_simd(c, k)) nv_gen_reduce(&e);
+  else if (k->kind == NV_K_REDUCE) nv_gen_column(&e);
+  else nv_gen_map(&e);
   nv_puts(b, "}\n");
   nv_index_drop(&e.index);
   nv_names_drop(&e.names);

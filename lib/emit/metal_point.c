@@ -81,8 +81,7 @@ const char *nv_gen_read(nv_gen *e, uint32_t i) {
                    (long long)p->count, wide ? "ul" : "u", read, zero);
 }
 
-/* One operation into a variable of its own. */
-static void put_statement(nv_gen *e, uint32_t indent, uint32_t i, const char **text) {
+void nv_gen_statement(nv_gen *e, uint32_t indent, uint32_t i, const char **text) {
   const nv_instr *p = &e->k->instrs[i];
   nv_dtype dtypes[3];
   const char *operands[3];
@@ -106,7 +105,7 @@ void nv_gen_scalar(nv_gen *e, uint32_t indent, uint32_t from, uint32_t to) {
     const nv_instr *p = &e->k->instrs[i];
     if (p->kind == NV_I_LOAD && e->text[i]) continue;
     if (p->kind == NV_I_OP && !e->text[i])
-      put_statement(e, indent, i, e->text);
+      nv_gen_statement(e, indent, i, e->text);
     else if (p->kind == NV_I_STORE)
       nv_line(e->b, indent, "%s[%s] = %s;", e->buffer[p->operand], nv_index_text(&e->index, e->offset[i]),
               e->text[p->arg[0]]);
@@ -170,7 +169,7 @@ void nv_gen_point(nv_gen *e) {
   }
   nv_put_list(b, 4, items, e->nparams, ") {");
   for (uint32_t i = 0; i < e->inner; i++)
-    if (k->instrs[i].kind == NV_I_OP && wanted[i]) put_statement(e, 2, i, text);
+    if (k->instrs[i].kind == NV_I_OP && wanted[i]) nv_gen_statement(e, 2, i, text);
   if (several) { /* member by member: aggregate literals are slow to compile */
     const char *values = nv_names_fresh(&e->names, "values");
     nv_printf(b, "  %s_values %s;\n", e->stem, values);
@@ -196,7 +195,7 @@ void nv_gen_leads(nv_gen *e, uint32_t indent) {
   for (uint32_t i = 0; i < e->inner && e->leads; i++) {
     const nv_instr *p = &e->k->instrs[i];
     if (e->varies[i]) continue;
-    if (p->kind == NV_I_OP && e->leads[i] && !e->text[i]) put_statement(e, indent, i, e->text);
+    if (p->kind == NV_I_OP && e->leads[i] && !e->text[i]) nv_gen_statement(e, indent, i, e->text);
     if (!nv_picks(p) || e->vector[p->operand]) continue;
     if (!e->text[i]) e->text[i] = nv_gen_load_name(e, p->operand);
     nv_line(e->b, indent, "%s %s = %s;", nv_msl_type((nv_dtype)p->dtype), e->text[i], nv_gen_read(e, i));

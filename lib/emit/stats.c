@@ -41,7 +41,8 @@ void nv_put_counts(nv_buf *b, const nv_program *p, const char *indent) {
             indent, (long long)plan->scratch_bound);
 }
 
-/* A launch: its kernel, its grid in threads, its bytes, and what is bound, in order: an input or output by its number,
+/* A launch: its kernel, its bytes, its grid in threads, the threads that a threadgroup must have (0: any), and what is
+ * bound, in order: an input or output by its number,
  * or an offset into the scratch arena. */
 static void put_launch(nv_buf *b, const nv_plan *plan, const nv_launch *l) {
   static const char *const places[] = {
@@ -55,7 +56,7 @@ static void put_launch(nv_buf *b, const nv_plan *plan, const nv_launch *l) {
             (long long)nv_kernel_bytes(k, false), (long long)nv_kernel_bytes(k, true));
   nv_kernel_grid(b->c, k, grid);
   for (int d = 0; d < 3; d++) nv_printf(b, d ? ", %lld" : "%lld", (long long)nv_dim_value(b->c, grid[d]));
-  nv_puts(b, "], \"bound\": [");
+  nv_printf(b, "], \"group\": %u, \"bound\": [", (unsigned)nv_kernel_group(b->c, k));
   for (uint32_t i = 0; i < k->noperands; i++) {
     const nv_place *at = &l->places[i];
     nv_printf(b, "%s{\"%s\": %lld}", i ? ", " : "", places[at->kind],

@@ -222,16 +222,18 @@ static void put_long_cstring(nv_buf *b, nv_ctx *c, uint32_t indent, const char *
 }
 
 static void put_kernels(nv_buf *b, const kernels *t) {
-  nv_puts(b, "/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups. */\n");
+  nv_puts(b, "/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups,\n"
+             " * and in threadgroups of how many (0: any). */\n");
   nv_puts(b, "static const nvr_kernel nvr_kernels[] = {\n");
   for (uint32_t k = 0; k < t->n; k++) {
     nv_puts(b, "    {");
     nv_put_cstring(b, t->kernel[k]->name);
     nv_puts(b, ",\n     ");
     put_long_cstring(b, t->program[k]->plan->graph->c, 5, nodes_text(t->program[k], t->kernel[k]));
-    nv_printf(b, ", %d},\n", nv_kernel_is_simd(t->program[k]->plan->graph->c, t->kernel[k]));
+    nv_printf(b, ", %d, %u},\n", nv_kernel_is_simd(t->program[k]->plan->graph->c, t->kernel[k]),
+              (unsigned)nv_kernel_group(t->program[k]->plan->graph->c, t->kernel[k]));
   }
-  if (!t->n) nv_puts(b, "    {NULL, NULL, 0},\n");
+  if (!t->n) nv_puts(b, "    {NULL, NULL, 0, 0},\n");
   nv_puts(b, "};\n");
 }
 
@@ -337,10 +339,12 @@ static void put_launches(nv_buf *b, const nv_module *m, const kernels *t, const 
     const nv_kernel *k = &p->plan->kernels[l->kernel];
     nv_dim grid[3];
     nv_kernel_grid(m->c, k, grid);
-    nv_printf(b, "    {%u, %d, %u, nvr_%u_%u_places + %u, {%" PRId64 ", %" PRId64 ", %" PRId64 "}}, /* %s */\n",
-              (unsigned)find_kernel(t, k->name), l->barrier, (unsigned)k->noperands, (unsigned)entry,
-              (unsigned)signature, (unsigned)place, nv_dim_value(m->c, grid[0]), nv_dim_value(m->c, grid[1]),
-              nv_dim_value(m->c, grid[2]), k->name);
+    const char *row = nv_format(m->c, "{%u, %d, %u, nvr_%u_%u_places + %u, {%" PRId64 ", %" PRId64 ", %" PRId64 "}},",
+                                (unsigned)find_kernel(t, k->name), l->barrier, (unsigned)k->noperands, (unsigned)entry,
+                                (unsigned)signature, (unsigned)place, nv_dim_value(m->c, grid[0]),
+                                nv_dim_value(m->c, grid[1]), nv_dim_value(m->c, grid[2]));
+    const bool fits = strlen(row) + strlen(k->name) + 11 <= NV_COLUMNS;
+    nv_printf(b, fits ? "    %s /* %s */\n" : "    %s\n    /* %s */\n", row, k->name);
     place += k->noperands;
   }
   nv_puts(b, "};\n");

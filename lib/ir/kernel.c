@@ -3,6 +3,16 @@
 
 #include <inttypes.h>
 
+void nv_kernel_rates(nv_ctx *c, const nv_kernel *k, bool *each) {
+  for (uint32_t n = 0; n < k->ninstrs; n++) {
+    const nv_instr *i = &k->instrs[n];
+    const bool indexed = i->kind == NV_I_LOAD || i->kind == NV_I_STORE || i->kind == NV_I_INDEX;
+    each[n] = indexed && nv_dim_uses(c, i->offset, k->reduce_symbol);
+    const bool passes_on = i->kind == NV_I_OP || i->kind == NV_I_LOAD; /* an index that is picked by */
+    for (uint32_t a = 0; passes_on && a < i->nargs; a++) each[n] = each[n] || each[i->arg[a]];
+  }
+}
+
 static void put_instr(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t n) {
   const nv_instr *i = &k->instrs[n];
   const nv_graph *g = p->graph;
@@ -60,7 +70,9 @@ static void put_operand(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_
 
 static void put_kernel(nv_buf *b, const nv_plan *p, uint32_t n) {
   const nv_kernel *k = &p->kernels[n];
-  nv_printf(b, "kernel %u %s ", n, k->kind == NV_K_MAP ? "map" : k->kind == NV_K_SCAN ? "scan" : "reduce");
+  static const char *const kinds[] = {[NV_K_MAP] = "map", [NV_K_REDUCE] = "reduce", [NV_K_ROWS] = "rows",
+                                      [NV_K_SCAN] = "scan"};
+  nv_printf(b, "kernel %u %s ", n, kinds[k->kind]);
   nv_putc(b, '[');
   for (uint32_t d = 0; d < k->rank; d++) {
     if (d) nv_puts(b, ", ");

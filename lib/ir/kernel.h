@@ -9,19 +9,23 @@
 #include "graph.h"
 
 typedef enum nv_kernel_kind {
-  NV_K_MAP,   /* one thread a point; rank 0 to 3, outermost first: the last dim is the grid's x */
-  NV_K_REDUCE,/* one simdgroup a point of the outer dims (rank 1), which walks the reduced elements in the fixed order
-               */
-  NV_K_SCAN   /* one simdgroup or thread a line (rank 1), which walks along the axis; nv_scan says how */
+  NV_K_MAP,    /* one thread a point; rank 0 to 3, outermost first: the last dim is the grid's x */
+  NV_K_REDUCE, /* one simdgroup a point of the outer dims (rank 1), which walks the reduced elements in the fixed order
+                */
+  NV_K_ROWS,   /* simdgroups of their own a point (rank 1), its row: up to NV_LONGEST_ROW reduced elements, held in
+                  registers while several reductions and what stands between them work on them */
+  NV_K_SCAN    /* one simdgroup or thread a line (rank 1), which walks along the axis; nv_scan says how */
 } nv_kernel_kind;
+enum { NV_LONGEST_ROW = 8192 };
 
 typedef enum nv_instr_kind {
   NV_I_CONST,  /* bits */
   NV_I_INDEX,  /* offset, as a value of dtype int32 or int64 */
   NV_I_LOAD,   /* operand, offset; with an argument, at offset + arg[0] * stride: pick */
   NV_I_OP,     /* op, arg, attr */
-  NV_I_REDUCE, /* REDUCE kernels, once: arg[0] combined over all reduced elements by op (sum, max, mean); what stands
-                  before it runs once a reduced element, what stands behind it once a point */
+  NV_I_REDUCE, /* arg[0] combined over all reduced elements by op (sum, max, mean, …). REDUCE kernels, once: what stands
+                  before it runs once a reduced element, what stands behind it once a point. ROWS kernels: any number of
+                  times; nv_kernel_rates says what runs how often */
   NV_I_SCAN,   /* SCAN kernels, once: arg[0] joined along the axis by op; what stands before and behind it runs once an
                   element. Of blocks arg[1] is what stands before the block; of totals what stands behind it runs once a
                   block. Behind it stands nothing that an instruction before it gave */
@@ -67,13 +71,13 @@ typedef struct nv_scan {
 
 typedef struct nv_kernel {
   nv_kernel_kind kind;
-  uint32_t rank;               /* MAP: 0..3; REDUCE: 1 (points) */
+  uint32_t rank;               /* MAP: 0..3; REDUCE, ROWS: 1 (points) */
   nv_dim extent[3], symbol[3]; /* each extent at most 2^30; a longer space is cut into two dims */
   bool guarded;                /* MAP: the grid is larger than the space: points with guard >= limit return */
   nv_dim guard, limit;
-  /* REDUCE: elements a point, and their number e in row-major order; SCAN: the axis */
+  /* REDUCE, ROWS: elements a point, and their number e in row-major order; SCAN: the axis */
   nv_dim reduce_extent, reduce_symbol;
-  nv_op reduce_op;                     /* SCAN: cumsum, … */
+  nv_op reduce_op;                     /* REDUCE; SCAN: cumsum, … */
   nv_scan scan;
   nv_instr *instrs;
   uint32_t ninstrs, instrs_cap;
@@ -118,6 +122,9 @@ typedef struct nv_plan {
   int64_t scratch_bytes, scratch_bound; /* arena; largest sum of bytes alive at once */
   int64_t bytes_moved, bytes_lower_bound;
 } nv_plan;
+
+/* Of a REDUCE or ROWS kernel: each[i] says whether instruction i runs once a reduced element, else once a point. */
+void nv_kernel_rates(nv_ctx *c, const nv_kernel *k, bool *each);
 
 /* Text of a plan for --emit-graph=fused and tests: kernels, bodies, operands, launches, places. */
 void nv_plan_print(nv_buf *b, const nv_plan *p);

@@ -27,6 +27,7 @@ static NV_NORETURN void broken(const verifier *v, const char *format, ...) {
 static void check_space(const verifier *v, const nv_kernel *k) {
   int64_t extent;
   if (k->rank > 3 || (k->kind != NV_K_MAP && k->rank != 1)) broken(v, "rank %u", k->rank);
+  if (k->kind == NV_K_ROWS && nv_dim_value(v->c, k->reduce_extent) > NV_LONGEST_ROW) broken(v, "too long a row");
   for (uint32_t d = 0; d < k->rank; d++)
     if (nv_dim_is_const(v->c, k->extent[d], &extent) && (extent < 0 || extent > 1 << 30))
       broken(v, "extent %lld", (long long)extent);
@@ -111,7 +112,7 @@ static void check_instr(const verifier *v, const nv_kernel *k, uint32_t n, uint3
     }
     if (i->kind == NV_I_STORE && k->instrs[i->arg[0]].dtype != i->dtype)
       broken(v, "v%u stores another dtype", n);
-    if (i->kind == NV_I_STORE && k->kind != NV_K_MAP && !behind)
+    if (i->kind == NV_I_STORE && k->kind != NV_K_MAP && k->kind != NV_K_ROWS && !behind)
       broken(v, "v%u stores inside the reduction", n);
     check_offset(v, k, i, behind);
     break;
@@ -141,6 +142,18 @@ static void check_instr(const verifier *v, const nv_kernel *k, uint32_t n, uint3
   }
 }
 
+/* What runs once a point uses nothing that runs once an element, but for reductions. */
+static void check_rates(const verifier *v, const nv_kernel *k) {
+  bool *each = NULL;
+  uint32_t cap = 0;
+  NV_GROW(v->c, each, cap, (size_t)k->ninstrs + 1);
+  nv_kernel_rates(v->c, k, each);
+  for (uint32_t n = 0; n < k->ninstrs; n++)
+    if (k->instrs[n].kind == NV_I_STORE && !each[n] && each[k->instrs[n].arg[0]])
+      broken(v, "v%u stores a value of an element once a point", n);
+  nv_drop(v->c, each);
+}
+
 static void check_body(const verifier *v, const nv_kernel *k) {
   uint32_t reduction = NV_NONE, nreductions = 0;
   uint32_t *touched = NULL, cap = 0;
@@ -148,9 +161,14 @@ static void check_body(const verifier *v, const nv_kernel *k) {
   for (uint32_t i = 0; i < k->noperands; i++) touched[i] = 0;
   for (uint32_t n = 0; n < k->ninstrs; n++)
     if (k->instrs[n].kind == NV_I_REDUCE || k->instrs[n].kind == NV_I_SCAN) reduction = n, nreductions++;
-  if (nreductions != (k->kind != NV_K_MAP)) broken(v, "%u reductions", nreductions);
-  if (nreductions && k->instrs[reduction].op != k->reduce_op)
+  if (k->kind == NV_K_ROWS) {
+    check_rates(v, k);
+    reduction = NV_NONE;
+  } else if (nreductions != (k->kind != NV_K_MAP)) {
+    broken(v, "%u reductions", nreductions);
+  } else if (nreductions && k->instrs[reduction].op != k->reduce_op) {
     broken(v, "it reduces by another op than it says");
+  }
   for (uint32_t n = 0; n < k->ninstrs; n++) {
     check_instr(v, k, n, reduction);
     if (k->instrs[n].kind == NV_I_LOAD || k->instrs[n].kind == NV_I_STORE) touched[k->instrs[n].operand]++;

@@ -41,7 +41,7 @@ static nv_item *add_item(nv_fuser *f, nv_item_kind kind, nv_value value, nv_node
   NV_GROW(f->c, f->items, f->items_cap, (size_t)f->nitems + 1);
   nv_item *w = &f->items[f->nitems];
   *w = (nv_item){.value = value, .node = node, .port = NV_NONE, .edges = f->nedges, .kind = (uint8_t)kind,
-                 .reduction = NV_NONE, .up = f->nitems, .group = NV_NONE};
+                 .reduction = NV_NONE, .row = NV_NONE, .why = NV_WHY_REDUCED, .up = f->nitems, .group = NV_NONE};
   f->nitems++;
   return w;
 }
@@ -111,6 +111,7 @@ static void add_reduction(nv_fuser *f, nv_node k) {
     w->kept = true;
   }
   add_edge(f, x);
+  if (f->fuse && w->kind == NV_ITEM_REDUCE) nv_find_row_length(f, f->nitems - 1);
 }
 
 static void add_node(nv_fuser *f, nv_node k) {
@@ -211,6 +212,9 @@ static bool is_pointwise(const nv_fuser *f, uint32_t item) { return !nv_is_walk(
 /* Is it the edge to what an item picks from? No order relates the two. */
 static bool is_picked(const nv_item *w, uint32_t edge) { return w->kind == NV_ITEM_PICK && edge == w->edges + 1; }
 
+/* Does it work on elements of a space? */
+static bool is_in_space(const nv_fuser *f, uint32_t item) { return is_pointwise(f, item) || f->items[item].length; }
+
 typedef struct reader { /* an item that reads a base which isn't computed with it */
   nv_value base;
   int64_t count; /* elements of its space */
@@ -220,7 +224,7 @@ typedef struct reader { /* an item that reads a base which isn't computed with i
 /* First along the edges between items, then between items that read the same value, as far as that doesn't disagree. */
 static void make_spaces(nv_fuser *f) {
   for (uint32_t w = 0; w < f->nitems; w++) {
-    if (!is_pointwise(f, w)) continue;
+    if (!is_in_space(f, w)) continue;
     for (uint32_t e = f->items[w].edges; e < f->items[w].edges + f->items[w].nedges; e++) {
       const nv_edge *d = &f->edges[e];
       nv_value to = f->items[w].kind == NV_ITEM_VIEW ? f->items[w].value : d->operand;
@@ -238,8 +242,9 @@ static void make_spaces(nv_fuser *f) {
   uint32_t n = 0, cap = 0;
   nv_map map = {0};
   for (uint32_t w = 0; w < f->nitems; w++) {
-    if (!is_pointwise(f, w)) continue;
-    int64_t count = nv_shape_count(f->c, nv_shape_at(f->g, f->items[w].value));
+    if (!is_in_space(f, w)) continue;
+    nv_value of = is_pointwise(f, w) ? f->items[w].value : f->edges[f->items[w].edges].operand;
+    int64_t count = nv_shape_count(f->c, nv_shape_at(f->g, of));
     for (uint32_t e = f->items[w].edges; e < f->items[w].edges + f->items[w].nedges; e++) {
       const nv_edge *d = &f->edges[e];
       uint32_t order = f->items[w].kind == NV_ITEM_VIEW ? NV_NONE : f->order[d->operand], at = 0, k;
@@ -326,7 +331,7 @@ static bool can_clone(nv_fuser *f, const nv_edge *d, const nv_item *w, uint32_t 
   bool single = u->exclusive && nv_is_walk(w);
   uint32_t most = single ? EXCLUSIVE_OPS
                   : nv_shape_count(f->c, nv_shape_at(f->g, u->value)) == 1 ? SINGLE_OPS : CLONE_OPS;
-  if (u->kept || u->reduction != NV_NONE || u->ops > EXCLUSIVE_OPS) return false;
+  if (u->kept || u->reduction != NV_NONE || u->row != NV_NONE || u->ops > EXCLUSIVE_OPS) return false;
   if (u->depth + f->views[d->operand] > NV_MAX_VIEWS) return false;
   cost x = clone_cost(f, d->item, w);
   *leaves = x.leaves;
@@ -348,6 +353,34 @@ static bool is_repeated(const nv_fuser *f, const nv_item *w, uint32_t edge) {
   return false;
 }
 
+/* The reduction with a kernel of its own that computes an item, or NV_NONE. */
+static uint32_t reduction_of(const nv_fuser *f, uint32_t item) {
+  const nv_item *u = &f->items[item];
+  return nv_is_walk(u) && !u->length ? item : u->reduction;
+}
+
+/* Can w run once a row beside a row's value that it uses? In which space's kernel: NV_NONE, none. Everything else that
+ * it reads must be there by then: else it may do better as an element of another space. */
+static uint32_t find_row(nv_fuser *f, uint32_t item) {
+  const nv_item *w = &f->items[item];
+  uint32_t row = NV_NONE, level = 0;
+  if (w->kind != NV_ITEM_OP && w->kind != NV_ITEM_MOVE) return NV_NONE;
+  for (uint32_t e = w->edges; e < w->edges + w->nedges; e++) {
+    const nv_edge *d = &f->edges[e];
+    if (d->item == NV_NONE || f->order[d->operand] != 0) continue;
+    uint32_t of = nv_row_of(f, d->item);
+    if (of != NV_NONE && (row == NV_NONE || f->items[d->item].level > level)) row = of, level = f->items[d->item].level;
+  }
+  for (uint32_t e = w->edges; row != NV_NONE && e < w->edges + w->nedges; e++) {
+    const nv_edge *d = &f->edges[e];
+    uint32_t leaves;
+    if (d->item == NV_NONE || (nv_row_of(f, d->item) == row && f->order[d->operand] == 0)) continue;
+    uint32_t ready = f->items[d->item].level;
+    if (ready > level || (ready == level && !can_clone(f, d, w, &leaves))) row = NV_NONE;
+  }
+  return row;
+}
+
 /* Can w be computed in the kernel of a reduction that it uses, point by point behind it? Which one: NV_NONE, none.
  * Everything else that it reads must be there before that kernel runs. buffers: most of each reduction's kernel. */
 static uint32_t find_epilogue(nv_fuser *f, uint32_t item, uint32_t *buffers) {
@@ -357,7 +390,7 @@ static uint32_t find_epilogue(nv_fuser *f, uint32_t item, uint32_t *buffers) {
   for (uint32_t e = w->edges; e < w->edges + w->nedges; e++) {
     const nv_edge *d = &f->edges[e];
     if (d->item == NV_NONE || f->order[d->operand] != 0) continue;
-    uint32_t of = nv_is_walk(&f->items[d->item]) ? d->item : f->items[d->item].reduction;
+    uint32_t of = reduction_of(f, d->item);
     if (of != NV_NONE && (r == NV_NONE || f->items[of].level > f->items[r].level)) r = of;
   }
   if (r == NV_NONE) return NV_NONE;
@@ -371,7 +404,7 @@ static uint32_t find_epilogue(nv_fuser *f, uint32_t item, uint32_t *buffers) {
       if (u->uses == 1 && u->port == NV_NONE && more > 0) more--; /* no longer an output */
     } else if (d->item > r || d->item == r || u->reduction == r) {
       return NV_NONE;
-    } else if (nv_is_walk(u) || u->reduction != NV_NONE) {
+    } else if (nv_is_walk(u) || u->reduction != NV_NONE || u->row != NV_NONE) {
       if (u->level >= f->items[r].level) return NV_NONE;
       more++;
     } else {
@@ -402,13 +435,16 @@ static void classify_edge(nv_fuser *f, uint32_t item, nv_edge *d, uint32_t *leav
     return;
   }
   const nv_item *u = &f->items[d->item];
-  uint32_t of = nv_is_walk(u) ? d->item : u->reduction;
+  uint32_t of = reduction_of(f, d->item), row = nv_row_of(f, d->item);
+  bool once = w->reduction != NV_NONE || w->row != NV_NONE; /* a point or row */
   if (!f->fuse) cut(d, NV_WHY_OFF);
   else if (is_picked(w, (uint32_t)(d - f->edges))) cut(d, NV_WHY_PICKED);
-  else if (of != NV_NONE && of == w->reduction) d->kind = NV_EDGE_JOIN;
-  else if (of != NV_NONE) cut(d, NV_WHY_REDUCED);
-  else if (w->reduction == NV_NONE && !nv_is_walk(w) && is_aligned(f, d->item, item, d))
+  else if (row != NV_NONE && (once ? row == w->row && f->order[d->operand] == 0 : nv_is_repeated_row(f, item, d, row)))
     d->kind = NV_EDGE_JOIN;
+  else if (row != NV_NONE) cut(d, NV_WHY_ROW);
+  else if (of != NV_NONE && of == w->reduction) d->kind = NV_EDGE_JOIN;
+  else if (of != NV_NONE) cut(d, (nv_why)f->items[of].why);
+  else if (!once && is_in_space(f, item) && is_aligned(f, d->item, item, d)) d->kind = NV_EDGE_JOIN;
   else if (can_clone(f, d, w, leaves)) d->kind = NV_EDGE_CLONE;
   else if (u->kept) cut(d, NV_WHY_KEPT);
   else if (nv_is_walk(w)) cut(d, NV_WHY_REDUCES);
@@ -421,7 +457,8 @@ static void classify(nv_fuser *f) {
   uint32_t *buffers = NV_NEW_N(f->c, uint32_t, (size_t)f->nitems + 1);
   for (uint32_t k = 0; k < f->nitems; k++) {
     nv_item *w = &f->items[k];
-    if (f->fuse) w->reduction = find_epilogue(f, k, buffers);
+    if (f->fuse) w->row = find_row(f, k);
+    if (f->fuse && w->row == NV_NONE) w->reduction = find_epilogue(f, k, buffers);
     buffers[k] = 1; /* a reduction's result */
     w->exclusive = w->uses <= 1 && w->port == NV_NONE;
     w->ops = w->kept ? HUGE_COUNT : 1;
@@ -520,7 +557,7 @@ static void settle_levels(nv_fuser *f) {
     nv_item *w = &f->items[k];
     if (!w->needed) continue;
     w->level = w->reduction != NV_NONE ? f->items[w->reduction].level : w->late;
-    if (used[k] || w->reduction != NV_NONE || nv_is_walk(w)) continue;
+    if (used[k] || w->reduction != NV_NONE || !is_in_space(f, k)) continue;
     uint32_t highest = NV_NONE;
     bool movable = true;
     for (uint32_t e = w->edges; e < w->edges + w->nedges && movable; e++) {
@@ -561,7 +598,7 @@ static void connect(nv_fuser *f) {
     if (!w->needed) continue;
     w->group = k;
     if (w->reduction != NV_NONE) join_groups(items, w->reduction, k);
-    if (!f->fuse || w->reduction != NV_NONE || nv_is_walk(w)) continue;
+    if (!f->fuse || w->reduction != NV_NONE || !is_in_space(f, k)) continue;
     uint32_t order, space = nv_space(f, k, &order);
     for (uint32_t e = w->edges; e < w->edges + w->nedges; e++) {
       const nv_edge *d = &f->edges[e];
@@ -570,6 +607,7 @@ static void connect(nv_fuser *f) {
         join_groups(items, d->item, k);
         continue;
       }
+      if (w->row != NV_NONE) continue; /* no element of the space that it is in by its shape */
       uint32_t key[3] = {d->base, w->level, space}, at = 0, s;
       uint64_t hash = nv_hash(key, sizeof key, 4);
       while ((s = nv_map_next(&map, hash, &at)) != NV_NONE)
@@ -686,6 +724,10 @@ static void init(nv_fuser *f) {
   f->why[NV_WHY_NONE] = "";
   f->why[NV_WHY_OFF] = "--no-fuse";
   f->why[NV_WHY_REDUCED] = "a reduction's kernel ends with its results";
+  f->why[NV_WHY_OUTER] = "a reduction over outer axes has a kernel that ends with its results";
+  f->why[NV_WHY_LONG] = nv_format(c, "rows of more than %d elements aren't held in registers", NV_LONGEST_ROW);
+  f->why[NV_WHY_LENGTHS] = "a kernel works on rows of one length";
+  f->why[NV_WHY_ROW] = "it is needed beside other elements than those of its own row";
   f->why[NV_WHY_REDUCES] = "computing it inside the reduction would read more, or cost too much";
   f->why[NV_WHY_REPEATS] = "computing it again for every repeated element would read more, or cost too much";
   f->why[NV_WHY_PART] = "computing it again for the slice would read more, or cost too much";
@@ -696,6 +738,7 @@ static void init(nv_fuser *f) {
   f->why[NV_WHY_BUFFERS] = nv_format(c, "one kernel would need more than %u buffers", (unsigned)t->max_buffers);
   f->why[NV_WHY_STATEMENTS] =
       nv_format(c, "one kernel would have more than %u statements", (unsigned)t->max_statements);
+  f->why[NV_WHY_UNROLLED] = "one kernel would have too many statements for every element of a row";
   f->why[NV_WHY_LIVE] = nv_format(c, "one kernel would hold more than %u values at once", (unsigned)t->max_live);
 }
 
@@ -713,6 +756,7 @@ nv_plan *nv_fuse(nv_graph *g, bool fuse) {
   init(&f);
   add_items(&f);
   if (fuse) make_spaces(&f);
+  nv_find_rows(&f);
   classify(&f);
   settle_latest(&f);
   settle_levels(&f);
@@ -721,7 +765,7 @@ nv_plan *nv_fuse(nv_graph *g, bool fuse) {
   mark_stored(&f);
   for (uint32_t k = 0; k < f.ngroups; k++) {
     uint32_t *items = f.members + f.group_start[k], n = f.group_start[k + 1] - f.group_start[k];
-    if (nv_is_walk(&f.items[items[0]])) {
+    if (reduction_of(&f, items[0]) == items[0]) {
       nv_kernel kernel = {0};
       (f.items[items[0]].kind == NV_ITEM_SCAN ? nv_lower_scan : nv_lower_reduce)(&f, items, n, &kernel);
       nv_add_kernel(&f, &kernel);

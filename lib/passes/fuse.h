@@ -18,8 +18,9 @@ typedef enum nv_edge_kind {
 } nv_edge_kind;
 
 typedef enum nv_why { /* an edge was not fused */
-  NV_WHY_NONE, NV_WHY_OFF, NV_WHY_REDUCED, NV_WHY_REDUCES, NV_WHY_REPEATS, NV_WHY_PART, NV_WHY_ORDER, NV_WHY_KEPT,
-  NV_WHY_CYCLE, NV_WHY_PICKED, NV_WHY_BUFFERS, NV_WHY_STATEMENTS, NV_WHY_LIVE, NV_NWHY
+  NV_WHY_NONE, NV_WHY_OFF, NV_WHY_REDUCED, NV_WHY_OUTER, NV_WHY_LONG, NV_WHY_LENGTHS, NV_WHY_ROW,
+  NV_WHY_REDUCES, NV_WHY_REPEATS, NV_WHY_PART, NV_WHY_ORDER, NV_WHY_KEPT,
+  NV_WHY_CYCLE, NV_WHY_PICKED, NV_WHY_BUFFERS, NV_WHY_STATEMENTS, NV_WHY_UNROLLED, NV_WHY_LIVE, NV_NWHY
 } nv_why;
 
 typedef struct nv_edge {
@@ -56,11 +57,17 @@ typedef struct nv_item {
   bool exclusive;     /* it and all that it joins have one user */
   uint32_t uses;      /* items that use it */
   uint32_t reduction; /* in this reduction's epilogue, or NV_NONE */
+  uint32_t length;    /* a reduction of rows: elements of a row. 0: it has a kernel of its own */
+  uint8_t why;        /* a reduction with length 0: why others don't use its results in its kernel */
+  uint32_t row;       /* runs once a row of this space in the kernel of the space's reductions, or NV_NONE */
   uint32_t level;     /* as early as possible, then as settled: kernels of one level don't depend on each other */
   uint32_t late, clone_late; /* latest level, for itself and for its clones */
   uint32_t ops;              /* of a clone: items, counted once a use */
   uint32_t depth;            /* of a clone: views passed on the longest way */
-  uint32_t up, align;        /* union of spaces: parent item, own order relative to the parent's */
+  uint32_t up, align;        /* union of spaces: parent item, own order relative to the parent's; a reduction of rows
+                                stands for its operand there */
+  uint32_t row_length, row_order; /* first item of a space with rows: their length, the order in which they lie in a
+                                     row of their own; 0: no rows */
   uint32_t group;
   uint32_t piece, pending;   /* splitting: part of the group; users in the group that are still to come */
   uint32_t mark, instr;      /* lowering: kernel epoch, instruction */
@@ -126,13 +133,25 @@ uint32_t nv_space(nv_fuser *f, uint32_t item, uint32_t *order);
 /* Makes lin(b) = order(lin(a)) true of items a and b, unless something else is true of them already. */
 void nv_space_join(nv_fuser *f, uint32_t a, uint32_t b, uint32_t order);
 
+/* ---- fuse_rows.c ---- */
+/* Sets the length of a reduction (or why it has none). */
+void nv_find_row_length(nv_fuser *f, uint32_t item);
+/* Sets the rows of all spaces; a reduction that has others loses its length. */
+void nv_find_rows(nv_fuser *f);
+/* The space whose row an item gives a value for, or NV_NONE. */
+uint32_t nv_row_of(nv_fuser *f, uint32_t item);
+/* Does the edge of an item of the space lead, from each element of a row, to the row's number? */
+bool nv_is_repeated_row(nv_fuser *f, uint32_t item, const nv_edge *d, uint32_t top);
+
 /* ---- fuse_split.c ---- */
-/* Lowers a group of element-wise items to kernels within the target's limits. */
+/* Lowers a group of element-wise items and reductions of rows to kernels within the target's limits. */
 void nv_split_group(nv_fuser *f, uint32_t *items, uint32_t n);
 
 /* ---- lower.c ---- */
 /* A MAP kernel of items, which are in an order that respects their edges. */
 void nv_lower_map(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);
+/* The same with reductions of rows and what runs once a row: a ROWS kernel, or a simpler one where that does. */
+void nv_lower_rows(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);
 /* A REDUCE kernel: items[0] is the reduction, the others are its epilogue. */
 void nv_lower_reduce(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);
 /* Does a step along axis of a view move by as many elements of its base everywhere? */

@@ -16,6 +16,7 @@ typedef struct piece { /* so far */
 typedef struct splitter {
   nv_fuser *f;
   uint32_t group;
+  uint32_t most;   /* statements of a kernel */
   uint32_t epoch;  /* of the group: f->memo_head[base] counts the reads of base that are still to come */
   uint32_t number; /* of the piece, from 1 */
   uint32_t mark;   /* of the piece: f->operand_mark[base] says that it is read */
@@ -83,7 +84,7 @@ static void place(splitter *s, uint32_t item) {
     if (u->piece == s->number && !is_written(u)) s->now.open--;
   }
   w->piece = s->number;
-  s->now.statements += w->kind == NV_ITEM_OP || w->kind == NV_ITEM_PICK;
+  s->now.statements += w->kind == NV_ITEM_OP || w->kind == NV_ITEM_PICK || w->kind == NV_ITEM_REDUCE;
   if (is_written(w)) s->now.writes++, s->now.statements++;
   else if (w->pending) s->now.open++;
   if (w->pending) s->now.live++;
@@ -106,14 +107,14 @@ static void take_back(splitter *s, uint32_t item) {
 static nv_why is_over(const splitter *s) {
   const nv_target *t = s->f->c->target;
   if (s->now.reads + s->now.writes > t->max_buffers) return NV_WHY_BUFFERS;
-  if (s->now.statements > t->max_statements) return NV_WHY_STATEMENTS;
+  if (s->now.statements > s->most) return s->most < t->max_statements ? NV_WHY_UNROLLED : NV_WHY_STATEMENTS;
   return s->now.peak > t->max_live ? NV_WHY_LIVE : NV_WHY_NONE;
 }
 
 static bool may_end(const splitter *s) {
   const nv_target *t = s->f->c->target;
   return s->now.reads + s->now.writes + s->now.open <= t->max_buffers &&
-         s->now.statements + s->now.open <= t->max_statements;
+         s->now.statements + s->now.open <= s->most;
 }
 
 /* The end of the piece that starts at start, and why it ends there. */
@@ -199,8 +200,8 @@ static void reorder(splitter *s, uint32_t *items, uint32_t n) {
   nv_drop(c, stack);
 }
 
-static void split(nv_fuser *f, uint32_t *items, uint32_t n) {
-  splitter s = {.f = f, .group = f->items[items[0]].group};
+static void split(nv_fuser *f, uint32_t *items, uint32_t n, uint32_t most) {
+  splitter s = {.f = f, .group = f->items[items[0]].group, .most = most};
   count_held(&s, items, n);
   reorder(&s, items, n);
   s.epoch = ++f->epoch;
@@ -241,25 +242,36 @@ static void split(nv_fuser *f, uint32_t *items, uint32_t n) {
   }
   for (uint32_t k = 0, at = 0; k < nends; at = ends[k++].at) {
     nv_kernel kernel = {0};
-    nv_lower_map(f, items + at, ends[k].at - at, &kernel);
+    nv_lower_rows(f, items + at, ends[k].at - at, &kernel);
     if (kernel.noperands > f->c->target->max_buffers) nv_bug(f->c, "a kernel has too many buffers");
     nv_add_kernel(f, &kernel);
   }
   nv_drop(f->c, ends);
 }
 
+/* Statements that a kernel may have: a row's loops are unrolled, up to 32 elements a thread. */
+static uint32_t most_statements(nv_fuser *f, const uint32_t *items, uint32_t n) {
+  enum { UNROLLED = 16384 };
+  uint32_t most = f->c->target->max_statements, row = NV_NONE;
+  for (uint32_t k = 0; k < n && row == NV_NONE; k++) row = nv_row_of(f, items[k]);
+  if (row == NV_NONE) return most;
+  uint32_t length = f->items[row].row_length, elements = 4 * (length >= 1024 ? 8 : (length + 127) / 128);
+  return UNROLLED / elements < most ? UNROLLED / elements : most;
+}
+
 void nv_split_group(nv_fuser *f, uint32_t *items, uint32_t n) {
   const nv_target *t = f->c->target;
-  if (n <= t->max_statements) {
+  uint32_t most = most_statements(f, items, n);
+  if (n <= most) {
     nv_kernel k = {0};
     uint32_t ncuts = f->plan->ncuts;
-    nv_lower_map(f, items, n, &k);
-    if (k.noperands <= t->max_buffers && nv_kernel_statements(&k) <= t->max_statements && k.live <= t->max_live) {
+    nv_lower_rows(f, items, n, &k);
+    if (k.noperands <= t->max_buffers && nv_kernel_statements(&k) <= most && k.live <= t->max_live) {
       nv_add_kernel(f, &k);
       return;
     }
     nv_kernel_drop(f->c, &k);
     f->plan->ncuts = ncuts;
   }
-  split(f, items, n);
+  split(f, items, n, most);
 }

@@ -54,8 +54,8 @@ typedef struct lowering {
   known *elements; uint32_t nelements, elements_cap;
   nv_dim symbol[NV_MAX_RANK]; /* of the axes that aren't 1 */
   int64_t extent[NV_MAX_RANK];
-  uint32_t nsymbols, nkept;   /* REDUCE: the first nkept are the points' */
-  nv_dim point;               /* REDUCE: linear index of the result */
+  uint32_t nsymbols, nkept;   /* REDUCE, ROWS: the first nkept are the points' */
+  nv_dim point;               /* REDUCE, ROWS: linear index of the result */
   element before;             /* SCAN of blocks: where what stands before the block is read */
   uint32_t *last_use;         /* an instruction */
 } lowering;
@@ -665,7 +665,8 @@ static void add_axes(lowering *l, element *e, const bool *flags, bool flag) {
 /* The items' elements: of few orders and shapes, so they are kept. */
 static const element *element_of(lowering *l, uint32_t item, uint32_t root_order, const element *root) {
   uint32_t order;
-  nv_shape shape = nv_shape_at(l->g, l->f->items[item].value);
+  const nv_item *w = &l->f->items[item];
+  nv_shape shape = nv_shape_at(l->g, w->kind == NV_ITEM_REDUCE ? l->f->edges[w->edges].operand : w->value);
   nv_space(l->f, item, &order);
   for (uint32_t k = 0; k < l->nelements; k++)
     if (l->elements[k].order == order && l->elements[k].e.shape == shape) return &l->elements[k].e;
@@ -705,25 +706,127 @@ void nv_lower_map(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) 
   end_kernel(&l);
 }
 
+/* Items that run once a point, [from, n) of them. */
+static void compute_points(lowering *l, const uint32_t *items, uint32_t from, uint32_t n) {
+  for (uint32_t i = from; i < n; i++) {
+    if (l->f->items[items[i]].row == NV_NONE && l->f->items[items[i]].reduction == NV_NONE) continue;
+    element at = {.shape = nv_shape_at(l->g, l->f->items[items[i]].value), .linear = l->point};
+    compute(l, items[i], &at, l->point);
+  }
+}
+
+/* Symbols of points and of reduced elements from an array's shape. */
+static void add_points(lowering *l, element *e, const bool *reduced) {
+  int64_t dims[NV_MAX_RANK];
+  add_axes(l, e, reduced, false);
+  l->nkept = l->nsymbols;
+  l->point = join(l->c, l->symbol, l->extent, l->nkept);
+  add_axes(l, e, reduced, true);
+  e->linear = join(l->c, e->at, dims, get_dims(l->c, e->shape, dims));
+}
+
 void nv_lower_reduce(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) {
   lowering l = start(f, k, NV_K_REDUCE);
   const nv_item *r = &f->items[items[0]];
-  const nv_edge *d = &f->edges[r->edges];
   bool reduced[NV_MAX_RANK] = {0};
-  int64_t dims[NV_MAX_RANK];
   for (uint32_t a = 1; a < nv_attr_count(l.c, r->attr); a++) reduced[nv_attr_list(l.c, r->attr)[a]] = true;
-  element e = {.shape = nv_shape_at(l.g, d->operand), .split = true};
-  add_axes(&l, &e, reduced, false);
-  l.nkept = l.nsymbols;
-  l.point = join(l.c, l.symbol, l.extent, l.nkept);
-  add_axes(&l, &e, reduced, true);
-  e.linear = join(l.c, e.at, dims, get_dims(l.c, e.shape, dims));
+  element e = {.shape = nv_shape_at(l.g, f->edges[r->edges].operand), .split = true};
+  add_points(&l, &e, reduced);
   k->reduce_op = (nv_op)r->op;
   compute(&l, items[0], &e, l.point);
   l.scope = ++f->epoch;
-  for (uint32_t i = 1; i < n; i++) {
-    element at = {.shape = nv_shape_at(l.g, f->items[items[i]].value), .linear = l.point};
+  compute_points(&l, items, 1, n);
+  end_kernel(&l);
+}
+
+/* An element of rows of length: of an item's shape whose innermost axes make up a row, else by its linear index. */
+static element row_element(lowering *l, const uint32_t *items, uint32_t n, uint32_t top) {
+  nv_fuser *f = l->f;
+  int64_t length = f->items[top].row_length, count = length;
+  element e = {.split = true};
+  for (uint32_t pass = 0; pass < 2; pass++) { /* reductions first */
+    for (uint32_t i = 0; i < n; i++) {
+      const nv_item *w = &f->items[items[i]];
+      nv_value v = w->kind == NV_ITEM_REDUCE ? f->edges[w->edges].operand : w->value;
+      uint32_t order;
+      if (w->row != NV_NONE || (w->kind == NV_ITEM_REDUCE) == (pass == 1)) continue;
+      nv_space(f, items[i], &order);
+      e.shape = nv_shape_at(l->g, v);
+      count = nv_shape_count(l->c, e.shape);
+      int64_t dims[NV_MAX_RANK], inner = 1;
+      bool reduced[NV_MAX_RANK] = {0};
+      uint32_t k = get_dims(l->c, e.shape, dims);
+      while (k && inner < length) inner *= dims[--k], reduced[k] = true;
+      if (inner != length || order != f->items[top].row_order) continue;
+      add_points(l, &e, reduced);
+      return e;
+    }
+  }
+  l->extent[0] = count / length;
+  l->extent[1] = length;
+  for (uint32_t k = 0; k < 2; k++) l->symbol[k] = new_symbol(l->c, "t", k, l->extent[k]);
+  l->nsymbols = 2;
+  l->nkept = 1;
+  l->point = l->symbol[0];
+  e.split = false;
+  e.linear = join(l->c, l->symbol, l->extent, 2);
+  return e;
+}
+
+/* Items that run once a row, alone: a thread each. */
+static void lower_points(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) {
+  lowering l = start(f, k, NV_K_MAP);
+  const bool all[NV_MAX_RANK] = {0};
+  element e = {.shape = nv_shape_at(l.g, f->items[items[0]].value), .split = true};
+  add_points(&l, &e, all);
+  l.point = e.linear;
+  for (uint32_t i = 0; i < n; i++) {
+    element at = reshaped(l.c, &e, nv_shape_at(l.g, f->items[items[i]].value));
     compute(&l, items[i], &at, l.point);
+  }
+  end_kernel(&l);
+}
+
+void nv_lower_rows(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) {
+  uint32_t nreductions = 0, npoints = 0, reduction = NV_NONE, top = NV_NONE, first_point = NV_NONE;
+  bool written = false; /* an element is */
+  for (uint32_t i = 0; i < n; i++) {
+    const nv_item *w = &f->items[items[i]];
+    if (top == NV_NONE) top = nv_row_of(f, items[i]);
+    if (w->kind == NV_ITEM_REDUCE) {
+      nreductions++;
+      reduction = items[i];
+    } else if (w->row != NV_NONE) {
+      npoints++;
+      if (items[i] < first_point) first_point = items[i];
+    } else {
+      written = written || w->port != NV_NONE || w->stored;
+    }
+  }
+  if (top == NV_NONE) {
+    nv_lower_map(f, items, n, k);
+    return;
+  }
+  if (npoints == n) {
+    lower_points(f, items, n, k);
+    return;
+  }
+  bool single = nreductions == 1 && !written && first_point > reduction; /* elements, the reduction, points */
+  lowering l = start(f, k, single ? NV_K_REDUCE : NV_K_ROWS);
+  element e = row_element(&l, items, n, top);
+  for (uint32_t i = 0; i < n; i++) {
+    const nv_item *w = &f->items[items[i]];
+    if (w->row != NV_NONE) {
+      if (!single) compute_points(&l, items, i, i + 1);
+      continue;
+    }
+    element at = *element_of(&l, items[i], f->items[top].row_order, &e);
+    compute(&l, items[i], &at, w->kind == NV_ITEM_REDUCE ? l.point : at.linear);
+  }
+  if (single) {
+    k->reduce_op = (nv_op)f->items[reduction].op;
+    l.scope = ++f->epoch;
+    compute_points(&l, items, 0, n);
   }
   end_kernel(&l);
 }

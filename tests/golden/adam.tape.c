@@ -1,9 +1,10 @@
 /* ---- the tape ---- */
 
-/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups. */
+/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups,
+ * and in threadgroups of how many (0: any). */
 static const nvr_kernel nvr_kernels[] = {
     {"adam_k0_mul_mul_add_mul_square_mul_2e32fece",
-     "adam: m2, v2, step, p2", 0},
+     "adam: m2, v2, step, p2", 0, 0},
 };
 
 /* Shapes of inputs and outputs. */

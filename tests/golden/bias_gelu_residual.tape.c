@@ -1,9 +1,10 @@
 /* ---- the tape ---- */
 
-/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups. */
+/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups,
+ * and in threadgroups of how many (0: any). */
 static const nvr_kernel nvr_kernels[] = {
     {"bias_gelu_residual_k0_add_div_erf_add_mul_div_add",
-     "bias_gelu_residual: h, y/gelu.e, y/gelu.y, y", 0},
+     "bias_gelu_residual: h, y/gelu.e, y/gelu.y, y", 0, 0},
 };
 
 /* Shapes of inputs and outputs. */

@@ -1,9 +1,10 @@
 /* ---- the tape ---- */
 
-/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups. */
+/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups,
+ * and in threadgroups of how many (0: any). */
 static const nvr_kernel nvr_kernels[] = {
     {"black_scholes_k0_sqrt_mul_div_log_square_div_72cc6d5f",
-     "black_scholes: width, d1, d2, discounted, call/cdf.out0, call, put, put/cdf.out0", 0},
+     "black_scholes: width, d1, d2, discounted, call/cdf.out0, call, put, put/cdf.out0", 0, 0},
 };
 
 /* Shapes of inputs and outputs. */

@@ -1,9 +1,10 @@
 /* ---- the tape ---- */
 
-/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups. */
+/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups,
+ * and in threadgroups of how many (0: any). */
 static const nvr_kernel nvr_kernels[] = {
     {"gelu_k0_div_erf_add_mul_div",
-     "gelu: e, y", 0},
+     "gelu: e, y", 0, 0},
 };
 
 /* Shapes of inputs and outputs. */

@@ -1,9 +1,10 @@
 /* ---- the tape ---- */
 
-/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups. */
+/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups,
+ * and in threadgroups of how many (0: any). */
 static const nvr_kernel nvr_kernels[] = {
     {"swiglu_k0_sigmoid_mul_mul",
-     "swiglu: y/silu.y, y", 0},
+     "swiglu: y/silu.y, y", 0, 0},
 };
 
 /* Shapes of inputs and outputs. */

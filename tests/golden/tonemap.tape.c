@@ -1,9 +1,10 @@
 /* ---- the tape ---- */
 
-/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups. */
+/* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups,
+ * and in threadgroups of how many (0: any). */
 static const nvr_kernel nvr_kernels[] = {
     {"tonemap_k0_mul_exp_mul_mul_add_mul_mul_f3d19a16",
-     "tonemap: gain, y, y/aces.out0, y/srgb.curve, y/srgb.y", 0},
+     "tonemap: gain, y, y/aces.out0, y/srgb.curve, y/srgb.y", 0, 0},
 };
 
 /* Shapes of inputs and outputs. */

@@ -365,7 +365,7 @@ static void metallibs(void) {
   nvr_context *c, *d;
   nuvec_options o;
   nvr_tape other = hand_tape;
-  nvr_kernel kernels[2] = {{"hand_k0_multiply", "hand.t", 0}, {"hand_k9_gone", "hand.z#3", 0}};
+  nvr_kernel kernels[2] = {{"hand_k0_multiply", "hand.t", 0, 0}, {"hand_k9_gone", "hand.z#3", 0, 0}};
   nuvec_array in[2], out[2];
   void *bytes;
   long n;
@@ -553,14 +553,16 @@ static void threads(void) {
 static void groups(void) {
   static const struct {
     nvr_uint limit;
+    unsigned fixed;
     size_t grid[3];
     nvr_size want;
-  } rows[] = {{256, {1, 1, 1}, {1, 1, 1}},        {256, {5, 1, 1}, {8, 1, 1}},     {256, {1000, 7, 1}, {256, 1, 1}},
-              {256, {100, 1000, 1}, {128, 2, 1}}, {256, {3, 1000, 9}, {4, 64, 1}}, {256, {3, 4, 1000}, {4, 4, 16}},
-              {64, {4096, 1, 1}, {64, 1, 1}}};
+  } rows[] = {{256, 0, {1, 1, 1}, {1, 1, 1}},        {256, 0, {5, 1, 1}, {8, 1, 1}},
+              {256, 0, {1000, 7, 1}, {256, 1, 1}},   {256, 0, {100, 1000, 1}, {128, 2, 1}},
+              {256, 0, {3, 1000, 9}, {4, 64, 1}},    {256, 0, {3, 4, 1000}, {4, 4, 16}},
+              {64, 0, {4096, 1, 1}, {64, 1, 1}},     {96, 96, {9600, 7, 1}, {96, 1, 1}}};
   size_t i;
   for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    nvr_size g = nvr_group(rows[i].limit, rows[i].grid);
+    nvr_size g = nvr_group(rows[i].limit, rows[i].fixed, rows[i].grid);
     CHECK(g.width == rows[i].want.width && g.height == rows[i].want.height && g.depth == rows[i].want.depth);
   }
 }

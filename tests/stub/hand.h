@@ -4,10 +4,10 @@
 #define HAND_H
 #include "../../lib/emit/runtime/replay.c"
 
-static const nvr_kernel hand_kernels[] = {{"hand_k0_multiply", "hand.t", 0},
-                                          {"hand_k1_add", "hand.y", 0},
-                                          {"hand_k2_sum", "hand.s", 1},
-                                          {"hand_k3_negative", "negate.b", 0}};
+static const nvr_kernel hand_kernels[] = {{"hand_k0_multiply", "hand.t", 0, 0},
+                                          {"hand_k1_add", "hand.y", 0, 0},
+                                          {"hand_k2_sum", "hand.s", 1, 0},
+                                          {"hand_k3_negative", "negate.b", 0, 0}};
 static const int64_t shape_4_100[] = {4, 100}, shape_8_100[] = {8, 100}, shape_100[] = {100}, shape_4[] = {4},
                      shape_8[] = {8}, shape_5[] = {5}, shape_0[] = {0}, shape_scalar[] = {1};
 

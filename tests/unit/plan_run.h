@@ -117,6 +117,41 @@ static uint64_t plan_join(nv_op op, nv_dtype d, uint64_t a, uint64_t b) {
   return nv_eval_scalar(join, dtypes, d, args, 2, false);
 }
 
+/* What is left to do for a mean over n elements. */
+static uint64_t plan_scale(nv_op op, uint64_t sum, int64_t n) {
+  nv_dtype dtypes[2] = {NV_F32, NV_F32};
+  uint64_t args[2] = {sum, nv_f32_to_bits(NV_F32, nv_reciprocal_of(n))};
+  return op == NV_OP_mean ? nv_eval_scalar(NV_OP_multiply, dtypes, NV_F32, args, 2, false) : sum;
+}
+
+/* A row of a ROWS kernel: instruction by instruction, each for all its elements. */
+static void plan_row(const nv_kernel *k, const plan_buffer *b, nv_dim *symbols, int64_t *at, uint64_t *values) {
+  const int64_t n = nv_dim_value(c, k->reduce_extent);
+  uint64_t *all = calloc((size_t)(k->ninstrs * n) + 1, sizeof *all);
+  bool *each = calloc((size_t)k->ninstrs + 1, sizeof *each);
+  nv_kernel_rates(c, k, each);
+  symbols[1] = k->reduce_symbol;
+  for (uint32_t i = 0; i < k->ninstrs; i++) {
+    const nv_instr *x = &k->instrs[i];
+    uint64_t sum = 0;
+    for (at[1] = 0; at[1] < n && (at[1] == 0 || each[i] || x->kind == NV_I_REDUCE); at[1]++) {
+      for (uint32_t a = 0; a < x->nargs; a++) values[x->arg[a]] = all[x->arg[a] * n + at[1]];
+      if (x->kind != NV_I_REDUCE) {
+        plan_instrs(k, b, i, i + 1, symbols, at, 2, values);
+        all[i * n + at[1]] = values[i];
+        continue;
+      }
+      const uint64_t v = values[x->arg[0]];
+      sum = at[1] == 0 ? v : plan_join((nv_op)x->op, (nv_dtype)x->dtype, sum, v);
+    }
+    if (x->kind == NV_I_REDUCE) all[i * n] = plan_scale((nv_op)x->op, sum, n);
+    for (int64_t e = 1; e < n && !each[i]; e++) all[i * n + e] = all[i * n];
+  }
+  at[1] = 0;
+  free(all);
+  free(each);
+}
+
 static void plan_kernel(const nv_kernel *k, const plan_buffer *b) {
   uint64_t *values = calloc((size_t)k->ninstrs + 1, sizeof *values);
   nv_dim symbols[4] = {0};
@@ -140,6 +175,10 @@ static void plan_kernel(const nv_kernel *k, const plan_buffer *b) {
           plan_instrs(k, b, 0, k->ninstrs, symbols, at, k->rank, values);
           continue;
         }
+        if (k->kind == NV_K_ROWS) {
+          plan_row(k, b, symbols, at, values);
+          continue;
+        }
         int64_t n = nv_dim_value(c, k->reduce_extent);
         uint64_t sum = 0;
         const nv_instr *r = &k->instrs[reduction];
@@ -150,12 +189,7 @@ static void plan_kernel(const nv_kernel *k, const plan_buffer *b) {
           sum = at[1] == 0 ? v : plan_join((nv_op)r->op, (nv_dtype)r->dtype, sum, v);
         }
         at[1] = 0;
-        if (r->op == NV_OP_mean) {
-          nv_dtype dtypes[2] = {NV_F32, NV_F32};
-          uint64_t args[2] = {sum, nv_f32_to_bits(NV_F32, nv_reciprocal_of(n))};
-          sum = nv_eval_scalar(NV_OP_multiply, dtypes, NV_F32, args, 2, false);
-        }
-        values[reduction] = sum;
+        values[reduction] = plan_scale((nv_op)r->op, sum, n);
         plan_instrs(k, b, reduction + 1, k->ninstrs, symbols, at, 1, values);
       }
   free(values);

@@ -222,36 +222,110 @@ TEST(axes_of_a_reduction_merge) {
   assert_non_null(strstr(kernel_text(p), "reduce [p.15 < 15] over e.8 < 8"));
 }
 
-TEST(a_kernel_never_waits_for_itself) { /* y is needed by the mean and beside it */
+TEST(a_kernel_never_waits_for_itself) { /* y is needed by the maximum and beside it */
   nv_plan *p = plan_of("graph t\n%0 = input \"x\" : int32[3, 4]\n%1 = copy %0 : int32[3, 4]\n"
-                       "%2 = max %1 {1, 1} : int32[3, 1]\n"
+                       "%2 = max %1 {1, 0} : int32[1, 4]\n"
                        "%3 = broadcast_to %2 : int32[3, 4]\n%4 = subtract %1, %3 : int32[3, 4]\noutput \"y\" = %4\n");
   assert_int_equal(p->nkernels, 3);
   assert_true(has_reason(p, "wait for itself"));
   assert_true(has_reason(p, "ends with its results"));
   /* cheap: computed inside the reduction and again beside it */
   p = plan_of("graph t\n%0 = input \"x\" : int32[3, 4]\n%1 = negative %0 : int32[3, 4]\n"
-              "%2 = max %1 {1, 1} : int32[3, 1]\n"
+              "%2 = max %1 {1, 0} : int32[1, 4]\n"
               "%3 = broadcast_to %2 : int32[3, 4]\n%4 = subtract %1, %3 : int32[3, 4]\noutput \"y\" = %4\n");
   assert_int_equal(p->nkernels, 2);
   /* crosswise: each of two element-wise kernels would feed the other's reduction */
-  p = plan_of("graph t\n%0 = input \"x\" : int32[4]\n%1 = input \"y\" : int32[4]\n%2 = copy %0 : int32[4]\n"
-              "%3 = copy %1 : int32[4]\n"
-              "%4 = sum %2 {1, 0} : int32[1]\n%5 = sum %3 {1, 0} : int32[1]\n%6 = broadcast_to %4 : int32[4]\n"
-              "%7 = broadcast_to %5 : int32[4]\n%8 = add %2, %7 : int32[4]\n%9 = add %3, %6 : int32[4]\n"
-              "%10 = multiply %8, %9 : int32[4]\noutput \"a\" = %10\noutput \"b\" = %2\noutput \"c\" = %3\n");
-  assert_int_equal(p->bytes_moved, 4 * (16 + 8 + 2 + 8 + 2 + 4));
+  p = plan_of("graph t\n%0 = input \"x\" : int32[4, 2]\n%1 = input \"y\" : int32[4, 2]\n"
+              "%2 = copy %0 : int32[4, 2]\n%3 = copy %1 : int32[4, 2]\n"
+              "%4 = sum %2 {1, 0} : int32[1, 2]\n%5 = sum %3 {1, 0} : int32[1, 2]\n"
+              "%6 = broadcast_to %4 : int32[4, 2]\n%7 = broadcast_to %5 : int32[4, 2]\n"
+              "%8 = add %2, %7 : int32[4, 2]\n%9 = add %3, %6 : int32[4, 2]\n"
+              "%10 = multiply %8, %9 : int32[4, 2]\noutput \"a\" = %10\noutput \"b\" = %2\noutput \"c\" = %3\n");
+  assert_int_equal(p->bytes_moved, 4 * (32 + 2 * (8 + 2) + 2 * (8 + 2) + 8));
 }
 
-TEST(layer_norm_reads_its_input_three_times) {
+/* ---- rows ---- */
+
+TEST(layer_norm_reads_its_input_once) {
   nv_plan *p = plan_of("graph t\n%0 = input \"x\" : float32[4, 8]\n%1 = mean %0 {1, 1} : float32[4, 1]\n"
                        "%2 = broadcast_to %1 : float32[4, 8]\n%3 = subtract %0, %2 : float32[4, 8]\n"
                        "%4 = multiply %3, %3 : float32[4, 8]\n%5 = mean %4 {1, 1} : float32[4, 1]\n"
                        "%6 = abs %5 : float32[4, 1]\n"
                        "%7 = broadcast_to %6 : float32[4, 8]\n%8 = multiply %3, %7 : float32[4, 8]\n"
                        "output \"y\" = %8\n");
+  is_optimal(p);
+  assert_int_equal(p->kernels[0].kind, NV_K_ROWS);
+  assert_non_null(strstr(kernel_text(p), "rows [p.4 < 4] over e.8 < 8"));
+}
+
+TEST(reductions_of_the_same_rows_share_a_kernel) { /* whatever their axes are called, and with what each row gives */
+  nv_plan *p = plan_of("graph t\n%0 = input \"x\" : int32[3, 2, 4]\n%1 = sum %0 {0, 1, 2} : int32[3]\n"
+                       "%2 = reshape %0 : int32[3, 8]\n%3 = max %2 {1, 1} : int32[3, 1]\n"
+                       "%4 = multiply %2, %2 : int32[3, 8]\n%5 = sum %4 {0, 1} : int32[3]\n"
+                       "%6 = reshape %3 : int32[3]\n%7 = add %6, %5 : int32[3]\n"
+                       "output \"a\" = %1\noutput \"b\" = %3\noutput \"c\" = %7\noutput \"d\" = %4\n");
+  is_optimal(p);
+  /* one beside its operand */
+  p = plan_of("graph t\n%0 = input \"x\" : int32[3, 4]\n%1 = abs %0 : int32[3, 4]\n%2 = sum %1 {0, 1} : int32[3]\n"
+              "output \"a\" = %1\noutput \"b\" = %2\n");
+  is_optimal(p);
+  /* one alone needs no registers for its row */
+  p = plan_of("graph t\n%0 = input \"x\" : int32[3, 4]\n%1 = abs %0 : int32[3, 4]\n%2 = sum %1 {0, 1} : int32[3]\n"
+              "%3 = negative %2 : int32[3]\noutput \"b\" = %3\n");
+  is_optimal(p);
+  assert_int_equal(p->kernels[0].kind, NV_K_REDUCE);
+}
+
+TEST(rows_of_two_lengths_have_kernels_of_their_own) {
+  nv_plan *p = plan_of("graph t\n%0 = input \"x\" : int32[3, 4]\n%1 = sum %0 {1, 1} : int32[3, 1]\n"
+                       "%2 = broadcast_to %1 : int32[3, 4]\n%3 = subtract %0, %2 : int32[3, 4]\n"
+                       "%4 = sum %3 {1, 0, 1} : int32[1, 1]\n%5 = broadcast_to %4 : int32[3, 4]\n"
+                       "%6 = add %3, %5 : int32[3, 4]\noutput \"y\" = %6\n");
   assert_int_equal(p->nkernels, 3);
-  assert_int_equal(p->bytes_moved, 4 * (32 + 4 + 32 + 4 + 4 + 32 + 4 + 4 + 32));
+  assert_true(has_reason(p, "rows of one length"));
+  /* sums of sums, and a softmax of what is one value a row of another kernel */
+  p = plan_of("graph t\n%0 = input \"x\" : int32[3, 4, 2]\n%1 = sum %0 {0, 2} : int32[3, 4]\n"
+              "%2 = max %1 {1, 1} : int32[3, 1]\n%3 = broadcast_to %2 : int32[3, 4]\n"
+              "%4 = subtract %1, %3 : int32[3, 4]\n%5 = sum %4 {1, 1} : int32[3, 1]\n"
+              "%6 = broadcast_to %5 : int32[3, 4]\n%7 = add %4, %6 : int32[3, 4]\noutput \"y\" = %7\n");
+  assert_int_equal(p->nkernels, 2);
+  assert_int_equal(p->bytes_moved, 4 * (24 + 12 + 12 + 12));
+}
+
+TEST(what_ends_a_row) {
+  nv_plan *p = plan_of("graph t\n%0 = input \"x\" : int32[2, 8193]\n%1 = sum %0 {1, 1} : int32[2, 1]\n"
+                       "%2 = broadcast_to %1 : int32[2, 8193]\n%3 = subtract %0, %2 : int32[2, 8193]\n"
+                       "output \"y\" = %3\n");
+  assert_int_equal(p->nkernels, 2);
+  assert_true(has_reason(p, "rows of more than 8192 elements"));
+  /* a row's value beside another row's elements */
+  p = plan_of("graph t\n%0 = input \"x\" : int32[4, 4]\n%1 = sum %0 {0, 1} : int32[4]\n"
+              "%2 = broadcast_to %1 : int32[4, 4]\n%3 = subtract %0, %2 : int32[4, 4]\noutput \"y\" = %3\n");
+  assert_int_equal(p->nkernels, 2);
+  assert_true(has_reason(p, "those of its own row"));
+  /* a detour: what is needed again comes from a kernel that needs it */
+  p = plan_of("graph t\n%0 = input \"x\" : int32[3, 4]\n%1 = sum %0 {1, 1} : int32[3, 1]\n"
+              "%2 = broadcast_to %1 : int32[3, 4]\n%3 = subtract %0, %2 : int32[3, 4]\n"
+              "%4 = sum %3 {1, 0} : int32[1, 4]\n%5 = broadcast_to %4 : int32[3, 4]\n"
+              "%6 = add %3, %5 : int32[3, 4]\n%7 = max %6 {1, 1} : int32[3, 1]\n%8 = add %7, %1 : int32[3, 1]\n"
+              "%9 = broadcast_to %8 : int32[3, 4]\n%10 = multiply %6, %9 : int32[3, 4]\noutput \"y\" = %10\n");
+  assert_int_equal(p->nkernels, 3);
+  /* limits */
+  target.max_buffers = 6;
+  text t = start_text();
+  uint32_t x = node(&t, "input \"x\" : int32[3, 4]"), y = x;
+  for (int k = 1; k <= 20; k++) node(&t, "input \"i%d\" : int32[3, 4]", k);
+  for (uint32_t k = 1; k <= 20; k++) {
+    y = node(&t, "add %%%u, %%%u : int32[3, 4]", y, x + k);
+    uint32_t r = node(&t, "sum %%%u {1, 1} : int32[3, 1]", y);
+    r = node(&t, "abs %%%u : int32[3, 1]", r);
+    r = node(&t, "broadcast_to %%%u : int32[3, 4]", r);
+    y = node(&t, "subtract %%%u, %%%u : int32[3, 4]", y, r);
+  }
+  output(&t, y);
+  p = plan_of(nv_buf_text(&t.b));
+  assert_true(p->nkernels <= 7);
+  assert_true(has_reason(p, "more than 6 buffers"));
 }
 
 TEST(nothing_is_reduced_to_a_constant) {
@@ -454,7 +528,9 @@ int main(void) {
       T(a_cheap_value_under_a_broadcast_is_computed_again), T(copies_are_never_computed_twice), T(independent_chains),
       T(outputs_that_are_not_computed), T(an_output_in_another_shape_is_written_once), T(no_fuse_is_one_kernel_a_node),
       T(reductions_take_in_what_is_theirs), T(axes_of_a_reduction_merge), T(a_kernel_never_waits_for_itself),
-      T(layer_norm_reads_its_input_three_times), T(nothing_is_reduced_to_a_constant), T(at_most_three_dims),
+      T(layer_norm_reads_its_input_once), T(reductions_of_the_same_rows_share_a_kernel),
+      T(rows_of_two_lengths_have_kernels_of_their_own), T(what_ends_a_row),
+      T(nothing_is_reduced_to_a_constant), T(at_most_three_dims),
       T(long_dims_are_cut), T(bindings), T(many_outputs), T(one_value_as_many_outputs), T(statements), T(live_values),
       T(a_long_chain_is_quick), T(long_chains_of_views_stay_readable), T(what_is_not_built_is_refused),
   };

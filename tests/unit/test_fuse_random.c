@@ -160,12 +160,26 @@ static void add_reduction(nv_graph *g, nv_value a) {
   if (count > 0 || op != NV_OP_max) add(g, op, &a, 1, nv_attr_make(c, attr, n), 0);
 }
 
+/* A value joined with what a reduction of its rows gives, as in softmax and the norms. */
+static void add_normalized(nv_graph *g, nv_value a) {
+  nv_shape s = nv_shape_at(g, a);
+  nv_dtype d = nv_dtype_of(g, a);
+  uint32_t rank = nv_shape_rank(c, s), from = rank ? below(rank) : 0, n = 1;
+  int64_t attr[NV_MAX_RANK + 1] = {1}, count = nv_shape_count(c, s);
+  for (uint32_t k = from; k < rank; k++) attr[n++] = k;
+  if (!count || !rank || (d != NV_I32 && d != NV_F32)) return;
+  nv_value r = add(g, below(2) || d == NV_F32 ? NV_OP_max : NV_OP_sum, &a, 1, nv_attr_make(c, attr, n), 0);
+  if (below(2)) r = add(g, NV_OP_negative, &r, 1, NV_NO_ATTR, 0);
+  nv_value with = below(4) ? a : pick(g), operands[2] = {with, widen(g, r, s)};
+  if (nv_shape_at(g, with) == s && nv_dtype_of(g, with) == d) add(g, NV_OP_maximum, operands, 2, NV_NO_ATTR, 0);
+}
+
 static void add_random(nv_graph *g) {
   static const nv_op unary[] = {NV_OP_abs, NV_OP_negative, NV_OP_sign, NV_OP_stop_gradient, NV_OP_copy};
   static const int64_t dtypes[] = {NV_I32, NV_F32, NV_BOOL, NV_I32};
   nv_value a = pick(g);
   int64_t to;
-  switch (views_only && below(5) ? 14 : below(14)) {
+  switch (views_only && below(5) ? 16 : below(16)) {
   case 0: add(g, ONE_OF(unary), &a, 1, NV_NO_ATTR, 0); return;
   case 1:
   case 2:
@@ -178,6 +192,8 @@ static void add_random(nv_graph *g) {
     to = ONE_OF(dtypes);
     add(g, NV_OP_astype, &a, 1, nv_attr_make(c, &to, 1), 0);
     return;
+  case 9:
+  case 10: add_normalized(g, a); return;
   default: add_view(g, a);
   }
 }

@@ -281,9 +281,9 @@ static void test_tape(void **state) {
   has(text, "#include \"net.h\"\n");
   lacks(text, "#include \"abi.h\"");
   lacks(text, "#include \"replay.h\"");
-  has(text, "\", 0},\n");
-  has(text, "\"ffn: t\", 0},\n");
-  has(text, "\"ffn: \\\"a*/b\\\"\", 0},\n");
+  has(text, "\", 0, 0},\n");
+  has(text, "\"ffn: t\", 0, 0},\n");
+  has(text, "\"ffn: \\\"a*/b\\\"\", 0, 0},\n");
   has(text, "static const int64_t nvr_shape_4_100[] = {4, 100};\nstatic const int64_t nvr_shape_100[] = {100};\n"
             "static const int64_t nvr_shape_8_100[] = {8, 100};\n");
   has(text, "static const char *const nvr_0_inputs[] = {\n    \"x\",\n    \"p.w\",\n};\n");

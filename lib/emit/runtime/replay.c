@@ -184,7 +184,12 @@ static nuvec_status nvr_make_pipeline(nvr_context *c, const nvr_kernel *k, nvr_p
                     "%s: kernel %s (computes %s) needs simdgroups of 32 threads; here they have %lu, and a threadgroup "
                     "has room for %lu",
                     c->tape->name, k->name, k->nodes, width, threads);
+  if (threads < k->group)
+    return nvr_fail(c, NUVEC_GPU_TOO_OLD,
+                    "%s: kernel %s (computes %s) needs threadgroups of %u threads; here they have room for %lu",
+                    c->tape->name, k->name, k->nodes, k->group, threads);
   for (p->limit = 1; p->limit * 2 <= threads && p->limit < NVR_GROUP;) p->limit *= 2;
+  if (k->group) p->limit = k->group;
   return NUVEC_OK;
 }
 
@@ -210,6 +215,7 @@ static nuvec_status nvr_check_math(nvr_context *c) {
   int k;
   kernel.name = t->tie;
   kernel.nodes = "nothing: a test of the arithmetic";
+  kernel.group = 0;
   kernel.simd = 0;
   memset(&p, 0, sizeof p);
   status = nvr_make_pipeline(c, &kernel, &p);
@@ -699,9 +705,14 @@ static void nvr_unbind(nvr_context *c, const nvr_entry *e, const nvr_signature *
 
 /* ---- replay ---- */
 
-/* A threadgroup for a grid: a power of two of threads, x first, no wider than the grid needs. */
-static nvr_size nvr_group(nvr_uint limit, const size_t grid[3]) {
+/* A threadgroup for a grid: what the kernel must have, else a power of two of threads, x first, no wider than the grid
+ * needs. */
+static nvr_size nvr_group(nvr_uint limit, unsigned fixed, const size_t grid[3]) {
   nvr_size g = {1, 1, 1};
+  if (fixed) {
+    g.width = fixed;
+    return g;
+  }
   while (g.width < limit && g.width < grid[0]) g.width *= 2;
   while (g.width * g.height < limit && g.height < grid[1]) g.height *= 2;
   while (g.width * g.height * g.depth < limit && g.depth < grid[2]) g.depth *= 2;
@@ -730,7 +741,7 @@ static void nvr_encode_launch(nvr_context *c, id encoder, const nvr_entry *e, co
   grid.height = l->grid[1];
   grid.depth = l->grid[2];
   NVR_SEND("v@:{?=QQQ}{?=QQQ}", void, (id, SEL, nvr_size, nvr_size))
-  (encoder, c->sel[NVR_S_dispatchThreads], grid, nvr_group(p->limit, l->grid));
+  (encoder, c->sel[NVR_S_dispatchThreads], grid, nvr_group(p->limit, c->tape->kernels[l->kernel].group, l->grid));
   nvr_do(c, encoder, NVR_S_popDebugGroup);
 }
 

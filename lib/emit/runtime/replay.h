@@ -15,6 +15,7 @@ typedef struct nvr_kernel {
   const char *name;  /* of the function in the metallib */
   const char *nodes; /* the spec's nodes that it computes */
   int simd;          /* its threads exchange values: needs simdgroups of 32 */
+  unsigned group;    /* threads a threadgroup must have, all along x; 0: any */
 } nvr_kernel;
 
 typedef struct nvr_type {
@@ -196,7 +197,7 @@ typedef struct nvr_slot { /* what one call of one signature needs; kept for the 
 typedef struct nvr_pipeline {
   id state;
   id label;       /* NSString */
-  nvr_uint limit;  /* threads a threadgroup: a power of two */
+  nvr_uint limit;  /* threads a threadgroup: a power of two, or what the kernel must have */
 } nvr_pipeline;
 
 typedef struct nvr_context {

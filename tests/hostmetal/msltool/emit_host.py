@@ -9,16 +9,10 @@ STRICT, COUNTED, FAST = 1, 2, 4  # as in rt/msl_rt.h
 CONST, CONSTANT = r'\bconst(ant)?\b', r'\bconstant\b'
 
 
-def _tgvar_replacer():
-    count = 0
-
-    def replace(k, T, name, dims):
-        nonlocal count
-        size = f'sizeof({T}{dims})'
-        k.tgvars.append(size)
-        count += 1
-        return f'{T} (&{name}){dims} = *({T}(*){dims})msl_tgvar({count - 1}, {size}, alignof({T}));'
-    return replace
+def _replace_tgvar(k, T, name, dims):
+    size = f'sizeof({T}{dims})'
+    k.tgvars.append(size)
+    return f'{T} (&{name}){dims} = *({T}(*){dims})msl_tgvar({len(k.tgvars) - 1}, {size}, alignof({T}));'
 
 
 def _table(i, k, flags, language, target):
@@ -59,7 +53,7 @@ def link_marks(s, kernels):
 
 
 def emit(src, s, kernels, flags, language, target):
-    body = replace_tgvars(s, kernels, _tgvar_replacer())
+    body = replace_tgvars(s, kernels, _replace_tgvar)
     out = [f'#include <metal_stdlib>\n#line 1 "{src}"\n{body}\n',
            f'#line 1 "{os.path.basename(src)}.thunks"\nusing namespace metal;\n']
     for i, k in enumerate(kernels):
