@@ -12,8 +12,10 @@ PKG_L   = $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lyaml -ljansson
 CMOCKA  = $(shell pkg-config --cflags --libs cmocka 2>/dev/null || echo -lcmocka)
 SAN     = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 
+ENGINE  = context match memory replay calls leaf bytes bind state state_encode state_file
 EMBED   = composites=specs/composites.yaml math=lib/ir/math.inc prims=lib/emit/runtime/prims.metal \
-          abi=lib/emit/runtime/abi.h replay=lib/emit/runtime/replay.c replay_types=lib/emit/runtime/replay.h
+          abi=lib/emit/runtime/abi.h replay_types=lib/emit/runtime/replay.h \
+          $(foreach f,$(ENGINE),$(f)=lib/emit/runtime/$(f).c)
 LIB_SRC = $(sort $(wildcard lib/*.c lib/spec/*.c lib/ir/*.c lib/passes/*.c lib/emit/*.c))
 GEN     = $(foreach e,$(EMBED),$(BUILD)/gen/$(firstword $(subst =, ,$(e))).c)
 CLI_SRC = $(sort $(wildcard cli/*.c))
@@ -143,12 +145,13 @@ bench: $(BUILD)/.deps-check
 install: all $(BUILD)/completion.bash $(BUILD)/completion.zsh
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include \
 	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man3 \
-	  $(DESTDIR)$(PREFIX)/share/man/man5
+	  $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man7
 	install -m 755 $(BUILD)/nuvecc $(DESTDIR)$(PREFIX)/bin/nuvecc
 	install -m 644 $(BUILD)/libnuvec.a $(DESTDIR)$(PREFIX)/lib/libnuvec.a
 	install -m 644 lib/nuvec.h $(DESTDIR)$(PREFIX)/include/nuvec.h
 	install -m 644 man/nuvecc.1 $(DESTDIR)$(PREFIX)/share/man/man1/nuvecc.1
 	install -m 644 man/nuvec-stub.3 $(DESTDIR)$(PREFIX)/share/man/man3/nuvec-stub.3
+	install -m 644 man/nuvec-build.7 $(DESTDIR)$(PREFIX)/share/man/man7/nuvec-build.7
 	install -m 644 man/nuvec-spec.5 man/nuvec-ops.5 $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -d $(DESTDIR)$(PREFIX)/share/nuvecc $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions

@@ -9,7 +9,7 @@ Blocks: fenced in Markdown (.md), `.Bd -literal` in the manuals (mdoc).
                                    `y = …  # float32[4, 6]` behind a statement is the type of y, `# int32 3` its value.
   $ command, then what it prints   is run by the shell and compared; a line `...` stands for any lines. `cc` and `xcrun`
                                    are the test bed's (tests/hostmetal). Lines without `$ `: only nuvecc's are run.
-  ```yaml NAME, ```c NAME          a file of that name.
+  ```yaml NAME, ```c NAME          a file of that name; in the manuals behind a line `.\\" file NAME`.
   C (section 3)                    is built with the stub of specs/bias_gelu_residual.yaml, and run.
 Options: --help and nuvecc(1) have the same; generated parts are as their tables say; completion completes; mandoc."""
 import json
@@ -48,9 +48,9 @@ def blocks(name, text):
         for m in re.finditer(r'^```([^\n]*)\n(.*?)^```', text, re.M | re.S):
             out.append((text[:m.start()].count('\n') + 1, m.group(1), m.group(2)))
         return out
-    for m in re.finditer(r'^\.Bd -literal.*?\n(.*?)^\.Ed', text, re.M | re.S):
-        block = m.group(1).replace('\\-', '-').replace('\\&', '').replace('\\e', '\\')
-        out.append((text[:m.start()].count('\n') + 1, '', block))
+    for m in re.finditer(r'^(?:\.\\" file (\S+)\n)?\.Bd -literal.*?\n(.*?)^\.Ed', text, re.M | re.S):
+        block = m.group(2).replace('\\-', '-').replace('\\&', '').replace('\\e', '\\')
+        out.append((text[:m.start()].count('\n') + 1, 'make ' + m.group(1) if m.group(1) else '', block))
     return out
 
 

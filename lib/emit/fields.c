@@ -1,4 +1,4 @@
-/* fields.c - the leaves of a tree, given as paths, as members of nested C structs.
+/* fields.c - the leaves of a tree, given as paths, as members of nested C structs and unions.
  *
  * Every node is a member (name) or an element (index) of its parent, which is older: walks from the back see children
  * before parents, so that no recursion is needed. Two nodes have the same form when what they hold is spelt alike;
@@ -13,16 +13,22 @@ typedef struct node {
   uint32_t count;                     /* children */
   uint32_t index;                     /* of an element */
   nv_str path;                        /* the component as written; NV_NONE for an element */
-  uint32_t form;                      /* 0: a leaf */
+  uint32_t form;                      /* of leaves of one type, of nodes that hold the same */
+  const char *type;                   /* of a leaf; NULL: not one */
   bool is_array;                      /* children are elements of one form */
+  bool is_union;                      /* children are of different variants */
 } node;
 
 struct nv_fields {
   nv_ctx *c;
   node *nodes;
   uint32_t nnodes, nodes_cap;
-  uint32_t *leaf; /* of each port */
+  uint32_t *leaf; /* of each item */
 };
+
+/* Types of leaves by number: forms below this are theirs. */
+static const char *const leaf_types[] = {"nuvec_array", "int64_t", "double", "int"};
+enum { LEAF_TYPES = sizeof leaf_types / sizeof *leaf_types };
 
 /* Keywords of C, C++, Objective-C and Swift, and macros without arguments of the headers that a stub's user includes
  * (and of gcc's GNU dialects). Sorted by strcmp. */
@@ -57,7 +63,8 @@ static bool is_reserved(const char *name) {
 /* The member name of component path under parent, unique there. */
 static const char *member_name(nv_fields *f, nv_map *taken, uint32_t parent, nv_str path) {
   nv_ctx *c = f->c;
-  char *name = nv_format(c, "%s", nv_text(c, path));
+  const char *text = nv_text(c, path);
+  char *name = nv_format(c, "%s", text + (*text == NV_FIELD_UNION));
   for (char *p = name; *p; p++)
     if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9'))) *p = '_';
   if (!*name || (*name >= '0' && *name <= '9')) name = nv_format(c, "_%s", name);
@@ -74,43 +81,61 @@ static const char *member_name(nv_fields *f, nv_map *taken, uint32_t parent, nv_
   }
 }
 
-/* The child of parent for one component; the last one when it is the same component, else a new one. */
-static uint32_t child(nv_fields *f, nv_map *taken, uint32_t parent, nv_str path, uint32_t index) {
+/* The child of parent for one component: the one that is there, else a new one. A leaf and a node of one name, of
+ * different variants, are two. */
+static uint32_t child(nv_fields *f, nv_map *taken, nv_map *known, uint32_t parent, nv_str path, uint32_t index,
+                      const char *type) {
+  const uint32_t key[4] = {parent, path, index, type != NULL};
+  const uint64_t h = nv_hash(key, sizeof key, 0);
+  uint32_t at = 0, k;
+  while ((k = nv_map_next(known, h, &at)) != NV_NONE) {
+    const node *n = &f->nodes[k];
+    if (n->parent == parent && n->path == path && n->index == index && !n->type == !type) return k;
+  }
   const uint32_t last = f->nodes[parent].last;
-  if (last != NV_NONE && f->nodes[last].path == path && f->nodes[last].index == index) return last;
   const char *name = path == NV_NONE ? NULL : member_name(f, taken, parent, path);
   NV_GROW(f->c, f->nodes, f->nodes_cap, (size_t)f->nnodes + 1);
-  f->nodes[f->nnodes] = (node){
-      .name = name, .parent = parent, .first = NV_NONE, .last = NV_NONE, .next = NV_NONE, .index = index, .path = path};
+  f->nodes[f->nnodes] = (node){.name = name,
+                               .parent = parent,
+                               .first = NV_NONE,
+                               .last = NV_NONE,
+                               .next = NV_NONE,
+                               .index = index,
+                               .path = path,
+                               .type = type,
+                               .is_union = path != NV_NONE && nv_text(f->c, path)[0] == NV_FIELD_UNION};
   node *p = &f->nodes[parent];
   if (last == NV_NONE) p->first = f->nnodes;
   else f->nodes[last].next = f->nnodes;
   p->last = f->nnodes;
   p->count++;
+  nv_map_add(f->c, known, h, f->nnodes);
   return f->nnodes++;
 }
 
 /* The leaf that a path names: components "name", ".name" and "[digits]". */
-static uint32_t add_path(nv_fields *f, nv_map *taken, const char *path) {
+static uint32_t add_path(nv_fields *f, nv_map *taken, nv_map *known, const nv_item *item) {
+  const char *path = item->path;
   uint32_t at = 0;
   while (*path) {
     if (*path == '[') {
       char *end;
       const unsigned long index = strtoul(path + 1, &end, 10);
-      at = child(f, taken, at, NV_NONE, (uint32_t)index);
       path = *end == ']' ? end + 1 : end;
+      at = child(f, taken, known, at, NV_NONE, (uint32_t)index, *path ? NULL : item->type);
     } else {
       if (*path == '.') path++;
       const size_t n = strcspn(path, ".[");
-      at = child(f, taken, at, nv_intern(f->c, path, n), 0);
+      const nv_str name = nv_intern(f->c, path, n);
       path += n;
+      at = child(f, taken, known, at, name, 0, *path ? NULL : item->type);
     }
   }
   return at;
 }
 
 static bool same_form(const nv_fields *f, const node *a, const node *b) {
-  if (a->count != b->count || a->is_array != b->is_array) return false;
+  if (a->count != b->count || a->is_array != b->is_array || a->is_union != b->is_union) return false;
   uint32_t i = a->first, j = b->first;
   for (; i != NV_NONE; i = f->nodes[i].next, j = f->nodes[j].next) {
     const node *x = &f->nodes[i], *y = &f->nodes[j];
@@ -119,11 +144,18 @@ static bool same_form(const nv_fields *f, const node *a, const node *b) {
   return true;
 }
 
-/* Numbers the forms; the number is that of the node seen first, plus one. */
+static uint32_t leaf_form(const char *type) {
+  uint32_t k = 0;
+  while (k < LEAF_TYPES - 1 && strcmp(leaf_types[k], type)) k++;
+  return k;
+}
+
+/* Numbers the forms; the number of what has children is that of the node seen first, behind those of the leaves. */
 static void find_forms(nv_fields *f) {
   nv_map forms = {0};
   for (uint32_t k = f->nnodes; k-- > 0;) {
     node *n = &f->nodes[k];
+    if (n->type) n->form = leaf_form(n->type);
     if (n->first == NV_NONE) continue;
     uint64_t h = n->count;
     n->is_array = !f->nodes[n->first].name;
@@ -136,24 +168,26 @@ static void find_forms(nv_fields *f) {
     uint32_t at = 0, other;
     while ((other = nv_map_next(&forms, h, &at)) != NV_NONE)
       if (same_form(f, n, &f->nodes[other])) break;
-    n->form = (other == NV_NONE ? k : other) + 1;
+    n->form = (other == NV_NONE ? k : other) + LEAF_TYPES;
     if (other == NV_NONE) nv_map_add(f->c, &forms, h, k);
   }
   nv_drop(f->c, forms.hash);
   nv_drop(f->c, forms.id);
 }
 
-nv_fields *nv_fields_make(nv_ctx *c, const nv_port *ports, uint32_t n) {
+nv_fields *nv_fields_make(nv_ctx *c, const nv_item *items, uint32_t n) {
   nv_fields *f = NV_NEW(c, nv_fields);
-  nv_map taken = {0};
+  nv_map taken = {0}, known = {0};
   f->c = c;
   f->leaf = NV_NEW_N(c, uint32_t, (size_t)n + 1);
   NV_GROW(c, f->nodes, f->nodes_cap, 1);
   f->nodes[f->nnodes++] =
       (node){.name = "", .parent = NV_NONE, .first = NV_NONE, .last = NV_NONE, .next = NV_NONE, .path = NV_NONE};
-  for (uint32_t k = 0; k < n; k++) f->leaf[k] = add_path(f, &taken, nv_text(c, ports[k].name));
+  for (uint32_t k = 0; k < n; k++) f->leaf[k] = add_path(f, &taken, &known, &items[k]);
   nv_drop(c, taken.hash);
   nv_drop(c, taken.id);
+  nv_drop(c, known.hash);
+  nv_drop(c, known.id);
   find_forms(f);
   return f;
 }
@@ -202,11 +236,11 @@ void nv_put_fields(nv_buf *b, const nv_fields *f) {
     top->next = f->nodes[member].next;
     indent(b, depth);
     if (f->nodes[n].first != NV_NONE) {
-      nv_puts(b, "struct {\n");
+      nv_puts(b, f->nodes[n].is_union ? "union {\n" : "struct {\n");
       NV_GROW(f->c, stack, cap, (size_t)depth + 1);
       stack[depth++] = (struct open){member, f->nodes[n].first, nv_buf_text(&dims)};
     } else {
-      nv_puts(b, "nuvec_array ");
+      nv_printf(b, "%s ", f->nodes[n].type);
       put_name(b, &f->nodes[member]);
       nv_printf(b, "%s;\n", nv_buf_text(&dims));
     }

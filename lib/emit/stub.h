@@ -5,10 +5,10 @@
 #include "emit.h"
 
 /* Programs of one entry stand side by side, one a signature: the index behind the last of the entry that begins at
- * program first. Checks that they agree in the names of inputs and outputs. */
+ * program first. */
 uint32_t nv_entry_end(const nv_module *m, uint32_t first);
 /* Refuses what no stub can be written for: NUVECC_USAGE for a NAME whose functions would be others' (objc_release,
- * pthread_create, ...), NUVECC_SPEC for two signatures of an entry that dtypes and shapes don't tell apart. The
+ * pthread_create, ...), NUVECC_SPEC for two signatures of an entry that nothing tells apart. The
  * emitters check it too; asked right after nv_emit_names, it comes before any artifact. */
 void nv_check_stub(const nv_module *m);
 
@@ -28,19 +28,78 @@ uint32_t *nv_port_aligns(const nv_plan *p);
 /* Scratch of a program: never nothing where a kernel's operand is empty, as it must be bound to some memory. */
 int64_t nv_scratch_bytes(const nv_plan *p);
 
-/* The tables of NAME.c without the name of the tie kernel: what nv_emit_tie may hash. */
+/* The tables of NAME.c without the name of the tie kernel: what nv_emit_tie may hash; then the tape itself. */
 void nv_emit_tape(nv_buf *b, const nv_module *m);
+void nv_emit_the_tape(nv_buf *b, const nv_module *m);
 /* Name of the tie kernel, "NAME_tie_0123456789abcdef". */
 const char *nv_tie_name(const nv_module *m);
 
 /* ---- fields.c: paths ("layers[3].w") as members of a C struct ---- */
 typedef struct nv_fields nv_fields;
+typedef struct nv_item { /* a leaf */
+  const char *path;
+  const char *type; /* "nuvec_array", "int64_t", "double" or "int" */
+} nv_item;
+enum { NV_FIELD_UNION = 1 }; /* a component of a path that starts with this character: its members are a union */
 /* The struct that n paths, in tree order, are the leaves of. Lists whose elements have one form become C arrays; other
  * lists structs with members _0, _1, …; words of C, C++, Objective-C and Swift get an underscore behind them. */
-nv_fields *nv_fields_make(nv_ctx *c, const nv_port *ports, uint32_t n);
+nv_fields *nv_fields_make(nv_ctx *c, const nv_item *items, uint32_t n);
 /* The members, one a line, two blanks deep: "  nuvec_array x;". */
 void nv_put_fields(nv_buf *b, const nv_fields *f);
-/* How port k is reached: "layers[3].w". */
+/* How item k is reached: "layers[3].w". */
 void nv_put_field(nv_buf *b, const nv_fields *f, uint32_t k);
+
+/* ---- view.c: an entry as its callers see it ---- */
+/* The structs that inputs and outputs stand in. SOURCES: a mut entry's state; STATICS: of style flat, whose inputs are
+ * an array. */
+typedef enum nv_place_of { NV_FROM_CALL, NV_FROM_BOUND, NV_FROM_STATE, NV_FROM_STATICS, NV_SOURCES } nv_place_of;
+typedef struct nv_spot { /* where an array or a key stands */
+  nv_place_of source;
+  uint32_t item; /* of that struct; style flat, CALL: place in the array */
+} nv_spot;
+
+typedef struct nv_view_key { /* what signatures of the entry differ in beside dtypes and shapes */
+  nv_key_kind kind;
+  nv_str path;
+  nv_spot spot;
+  nv_str *choices; /* CHOICE, VARIANT: texts in order of the signatures */
+  uint32_t nchoices, choices_cap;
+  int64_t *values; /* of each signature: value, or index of the choice */
+  bool *has;       /* whether the signature has it: it may be a field of a variant */
+} nv_view_key;
+
+typedef struct nv_view {
+  const nv_module *m;
+  uint32_t first, n; /* programs: the entry's signatures */
+  const nv_program *program;
+  nv_view_key *keys; /* variants first */
+  uint32_t nkeys, nvariants;
+  uint32_t *form, nforms; /* of each signature; a form is numbered by its first one's place among them */
+  nv_item *items[NV_SOURCES];
+  uint32_t nitems[NV_SOURCES], items_cap[NV_SOURCES];
+  nv_fields *fields[NV_SOURCES]; /* of what the caller gives; CALL of style flat: NULL */
+  nv_item *out_items;
+  uint32_t nout_items, out_items_cap;
+  nv_fields *out_fields;
+  nv_spot **inputs, **outputs; /* of each signature */
+  bool bound, flat;
+} nv_view;
+/* The entry that begins at program first. Raises NUVECC_SPEC for signatures that nothing tells apart, and for those
+ * whose trees differ in more than variants. */
+nv_view *nv_view_make(const nv_module *m, uint32_t first);
+/* May a failed step lose the state? --state, else state_mode. */
+bool nv_is_in_place(const nv_program *p);
+/* The member that a spot is: "layers[3].w". */
+const char *nv_spot_text(const nv_view *v, nv_spot s, bool output);
+/* Struct of a source: "X_inputs", "X_outputs", "X_bound", "X_leaves", "X_statics". */
+const char *nv_struct_name(const nv_view *v, nv_place_of s, bool output);
+/* The table that finds signatures: numbers + 1, 0 where there is none; *size is a power of two. NULL: there is one
+ * signature. As nvr_hash of the replay engine computes it. */
+uint16_t *nv_view_table(const nv_view *v, uint32_t *size);
+/* "X_path_choice", the constant of a choice. */
+const char *nv_choice_name(const nv_view *v, const nv_view_key *k, uint32_t choice);
+
+/* ---- header_entry.c ---- */
+void nv_put_entry_header(nv_buf *b, const nv_view *v);
 
 #endif

@@ -90,6 +90,22 @@ typedef struct nv_source { /* a symbol's value: size of an axis of an input, min
   uint32_t input, axis;
   int64_t factor, offset;
 } nv_source;
+/* What a call says beside its arrays, as it was while tracing: a static's value, an enum node's variant, a leaf that
+ * isn't trainable. */
+typedef enum nv_key_kind {
+  NV_KEY_INT,
+  NV_KEY_FLOAT,    /* value: the double's bits */
+  NV_KEY_BOOL,     /* value: 0 or 1 */
+  NV_KEY_CHOICE,   /* of an enum or a string: text */
+  NV_KEY_VARIANT,  /* text */
+  NV_KEY_TRAINABLE /* value: 0; leaves that are trainable have none */
+} nv_key_kind;
+typedef struct nv_key {
+  nv_key_kind kind;
+  nv_str path; /* of the static, node or leaf */
+  int64_t value;
+  nv_str text;
+} nv_key;
 
 typedef struct nv_graph {
   nv_ctx *c;
@@ -111,6 +127,8 @@ typedef struct nv_graph {
   nv_guard *guards;
   uint32_t nguards, guards_cap;
   nv_map guard_map;
+  nv_key *keys;                   /* of a traced graph, in order of statics and inputs: outer nodes before inner ones */
+  uint32_t nkeys, keys_cap;
 } nv_graph;
 
 nv_graph *nv_graph_new(nv_ctx *c, nv_str name);

@@ -17,7 +17,6 @@ static void know_names(nvt *t) {
 
 static void check_entry(nvt *t) {
   const nv_entry *e = t->entry;
-  if (e->style == NV_STYLE_MUT) nvt_refuse(t, e->pos, "style mut");
   if (e->shapeless)
     nvt_refuse(t, e->pos, "shapeless");
   else if (t->c->options.shapeless)
@@ -51,6 +50,7 @@ nv_graph *nv_trace(nv_spec *s, const nv_entry *e, uint32_t signature) {
   nvt_start_body(t);
   nvt_run(t, 0);
   t->nframes = 0;
+  if (!t->failed && c->errors == errors && !t->nrefusals) nvt_check_state(t);
   const bool failed = t->failed || c->errors != errors;
   for (uint32_t i = 0; !failed && i < t->nrefusals; i++)
     nvt_error(t, t->refusals[i].pos, "not supported yet: %s", t->refusals[i].what);

@@ -321,6 +321,15 @@ uint32_t nvt_class_bits(nv_class cls);
 const char *nvt_class_name(nv_class cls);
 const char *nvt_show_type(nvt *t, const nv_type_node *n);
 
+/* ---- trace_state.c ---- */
+/* The next value of every state leaf is an output of its path, dtype and rank, and no other output is below a state. */
+void nvt_check_state(nvt *t);
+
+/* ---- trace_key.c: what tells signatures apart beside types ---- */
+void nvt_key_static(nvt *t, nv_str path, nvt_val v);
+void nvt_key_variant(nvt *t, nv_str path, nv_str variant);
+void nvt_key_frozen(nvt *t, nv_str path);
+
 /* ---- trace_hint.c: what people who know NumPy, MLX or PyTorch may have meant ---- */
 const char *nvt_meant_function(const char *name);  /* "concatenate" for "cat"; NULL: nothing is known */
 const char *nvt_meant_attribute(const char *name); /* "axis" for "dim"; NULL */

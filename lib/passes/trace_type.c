@@ -355,6 +355,7 @@ static nvt_val entry_leaf(nvt *t, const nv_type_node *n, nv_str path, nv_pos pos
   }
   nvt_val v = nvt_array(nv_graph_input(t->g, path, (nv_dtype)dtype, shape, pos));
   v.frozen = !(n != declared && n->says_trainable ? n : declared)->trainable;
+  if (v.frozen) nvt_key_frozen(t, path);
   return v;
 }
 
@@ -371,6 +372,7 @@ static nvt_val static_leaf(nvt *t, const nv_static *d, nv_str path, nv_pos pos, 
     nvt_error(t, pos, "static '%s' has no value: the signature must give one", nv_text(t->c, path));
   else if (!nvt_static_value(t, &named, nvt_literal(t, a), b ? b->value_pos : nvt_at(t, a)->pos, &v))
     v = nvt_poison();
+  nvt_key_static(t, path, v);
   return v;
 }
 
@@ -443,6 +445,7 @@ static nvt_val entry_input(nvt *t, const nv_param *p, lacking *l) {
       const nv_field *f = variant ? NULL : entry_variant(t, n, name, l);
       if (variant) nvt_error(t, n->pos, "an enum node as the variant of an enum node");
       if (f) {
+        nvt_key_variant(t, name, f->name);
         variant = f->name;
         type = f->type;
         continue;

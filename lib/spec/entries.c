@@ -334,7 +334,7 @@ static void read_entry(nv_reader *r, uint32_t key, uint32_t node) {
   int style = v[STYLE] == NV_NONE ? 0 : read_word(r, v[STYLE], "style", styles, 3);
   e.style = style < 0 ? NV_STYLE_MUT : (nv_style)style;
   if (v[SHAPELESS] != NV_NONE) nv_read_bool(r, v[SHAPELESS], "shapeless", &e.shapeless);
-  if (v[CACHE] != NV_NONE) nv_read_int(r, v[CACHE], "cache_capacity", 1, 1 << 20, &e.cache_capacity);
+  if (v[CACHE] != NV_NONE) nv_read_int(r, v[CACHE], "cache_capacity", 0, 1 << 20, &e.cache_capacity);
   if (v[MODE] != NV_NONE) e.in_place = read_word(r, v[MODE], "state_mode", modes, 2) == 1;
   read_input_list(r, v[STATE], "state", &e.state, &e.state_pos, &e.nstate);
   read_input_list(r, v[DONATE], "donate", &e.donate, &e.donate_pos, &e.ndonate);

@@ -12,18 +12,21 @@ static const int64_t nvr_shape_1000000[] = {1000000};
 static const int64_t nvr_shape[] = {1}; /* rank 0 */
 
 /* ---- entry adam ---- */
-static const char *const nvr_0_inputs[] = {
-    "p",
-    "g",
-    "m",
-    "v",
-    "c1",
-    "c2",
+static const nvr_port nvr_0_form0_inputs[] = {
+    {"p", NVR_CALL, offsetof(adam_inputs, p)},
+    {"g", NVR_CALL, offsetof(adam_inputs, g)},
+    {"m", NVR_CALL, offsetof(adam_inputs, m)},
+    {"v", NVR_CALL, offsetof(adam_inputs, v)},
+    {"c1", NVR_CALL, offsetof(adam_inputs, c1)},
+    {"c2", NVR_CALL, offsetof(adam_inputs, c2)},
 };
-static const char *const nvr_0_outputs[] = {
-    "p",
-    "m",
-    "v",
+static const nvr_port nvr_0_form0_outputs[] = {
+    {"p", NVR_CALL, offsetof(adam_outputs, p)},
+    {"m", NVR_CALL, offsetof(adam_outputs, m)},
+    {"v", NVR_CALL, offsetof(adam_outputs, v)},
+};
+static const nvr_form nvr_0_forms[] = {
+    {nvr_0_form0_inputs, nvr_0_form0_outputs, 6, 3, NULL, 0, 0, NULL},
 };
 static const nvr_type nvr_0_0_inputs[] = {
     {NUVEC_FLOAT32, 1, nvr_shape_1000000, 4000000, 16}, /* p */
@@ -54,11 +57,12 @@ static const nvr_launch nvr_0_0_launches[] = {
     {0, 0, 9, nvr_0_0_places + 0, {250000, 1, 1}}, /* adam_k0_mul_mul_add_mul_square_mul_2e32fece */
 };
 static const nvr_signature nvr_0_signatures[] = {
-    {nvr_0_0_inputs, nvr_0_0_outputs, nvr_0_0_launches, 1, 0},
+    {&nvr_0_forms[0], NULL, nvr_0_0_inputs, nvr_0_0_outputs, nvr_0_0_launches, 1, 0},
 };
 
 static const nvr_entry nvr_entries[] = {
-    {"adam", nvr_0_inputs, 6, nvr_0_outputs, 3, nvr_0_signatures, 1, 0},
+    {"adam", nvr_0_forms, sizeof nvr_0_forms / sizeof *nvr_0_forms, nvr_0_signatures, 1,
+     NULL, 0, 8, 0},
 };
 
 static const nvr_tape nvr_the_tape = {
@@ -66,7 +70,7 @@ static const nvr_tape nvr_the_tape = {
     "adam_tie_HASH",
     "macOS", 14, 0, /* the oldest system */
     1004, 2001, /* GPU families, of which one is needed */
-    nvr_kernels, 1, nvr_entries, 1, 1};
+    nvr_kernels, 1, nvr_entries, 1};
 
 /* ---- the functions of adam.h ---- */
 
@@ -81,25 +85,43 @@ nuvec_status adam_create(const nuvec_options *options, adam_context **context) {
 nuvec_status adam_destroy(adam_context *context) {
   return nvr_destroy((nvr_context *)context);
 }
+nuvec_status adam_wait(adam_context *context) {
+  return nvr_wait((nvr_context *)context);
+}
 const char *adam_error(adam_context *context) {
   return nvr_error((nvr_context *)context);
 }
 void adam_release(nuvec_array *array) { nvr_release(array); }
 
-typedef char nvr_0_inputs_are_arrays[
-    sizeof(adam_inputs) == 6 * sizeof(nuvec_array) ? 1 : -1];
-typedef char nvr_0_outputs_are_arrays[
-    sizeof(adam_outputs) == 3 * sizeof(nuvec_array) ? 1 : -1];
 nuvec_status adam_call(adam_context *context, const adam_inputs *inputs, adam_outputs *outputs) {
-  return nvr_call((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 6,
-      (nuvec_array *)(void *)outputs, 3);
+  return nvr_call(nvr_default(context, 0), nvr_arrays_of(inputs, outputs), NULL);
+}
+nuvec_status adam_call_timed(adam_context *context, const adam_inputs *inputs, adam_outputs *outputs,
+    double *gpu_seconds) {
+  return nvr_call(nvr_default(context, 0), nvr_arrays_of(inputs, outputs), gpu_seconds);
+}
+nuvec_status adam_call_async(adam_context *context, const adam_inputs *inputs, adam_outputs *outputs,
+    nuvec_done done, void *user) {
+  return nvr_call_async(nvr_default(context, 0), nvr_arrays_of(inputs, outputs), done, user);
+}
+nuvec_status adam_encode(adam_context *context, void *command_buffer, const adam_inputs *inputs,
+    adam_outputs *outputs) {
+  return nvr_encode(nvr_default(context, 0), command_buffer, nvr_arrays_of(inputs, outputs));
 }
 nuvec_status adam_shapes(adam_context *context, const adam_inputs *inputs, adam_outputs *outputs,
     size_t *scratch) {
-  return nvr_shapes((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 6,
-      (nuvec_array *)(void *)outputs, 3, scratch);
+  return nvr_shapes(nvr_default(context, 0), nvr_arrays_of(inputs, outputs), scratch);
 }
-nuvec_status adam_packed(adam_context *context, const nuvec_array *inputs, size_t ninputs,
+nuvec_status adam_cache(adam_context *context, const size_t *capacity, nuvec_cache *counts) {
+  return nvr_cache(nvr_default(context, 0), capacity, counts);
+}
+nuvec_status adam_packed(adam_context *context, long signature, const nuvec_array *inputs, size_t ninputs,
     nuvec_array *outputs, size_t noutputs) {
-  return nvr_call((nvr_context *)context, &nvr_entries[0], inputs, ninputs, outputs, noutputs);
+  return nvr_call(nvr_default(context, 0), nvr_packed(signature, inputs, ninputs, outputs, noutputs), NULL);
+}
+nuvec_array *adam_inputs_leaf(adam_inputs *tree, const char *path) {
+  return nvr_leaf(&nvr_entries[0], tree, NVR_CALL, 0, path);
+}
+nuvec_array *adam_outputs_leaf(adam_outputs *tree, const char *path) {
+  return nvr_leaf(&nvr_entries[0], tree, NVR_CALL, 1, path);
 }

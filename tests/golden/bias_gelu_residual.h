@@ -24,13 +24,18 @@
  * aborts or prints.
  *
  * Threads: a context may be used from several threads at once; calls on it run side by side, each on memory of its
- * own. Arrays of a call belong to it until it returns.
+ * own. Arrays and memory of a call belong to it until it returns; of an asynchronous or encoded one the memory, and
+ * an asynchronous one's outputs, until it is over. Function objects are like contexts in this.
  *
  * This file is yours: nuvecc's text in it asks for no licence notice, in source or in binaries. */
 #ifndef NUVEC_GRAPH_bias_gelu_residual_H
 #define NUVEC_GRAPH_bias_gelu_residual_H
 
 /* the shared types: lib/emit/runtime/abi.h */
+
+#ifndef NUVEC_VERSION
+#define NUVEC_VERSION "0.1.0" /* of nuvecc */
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,8 +51,13 @@ typedef struct bias_gelu_residual_context bias_gelu_residual_context;
  * NUVEC_OUT_OF_MEMORY; NUVEC_NULL when context is NULL. */
 nuvec_status bias_gelu_residual_create(const nuvec_options *options, bias_gelu_residual_context **context);
 
-/* Frees a context; NULL is fine. Outputs' buffers live on. NUVEC_BUSY, and nothing freed, while a call runs. */
+/* Frees a context; NULL is fine. Outputs' buffers live on. NUVEC_BUSY, and nothing freed, while a call is in flight
+ * or a function object or state of the context is still there. */
 nuvec_status bias_gelu_residual_destroy(bias_gelu_residual_context *context);
+
+/* Waits until no call on the context is in flight: asynchronous ones have told, encoded ones' command buffers have
+ * completed. Not from a callback. */
+nuvec_status bias_gelu_residual_wait(bias_gelu_residual_context *context);
 
 /* Text of the calling thread's last failure on this context: what was expected, what came, and where. Never NULL;
  * "" when nothing failed. It stays until the same thread's next failure, the 64th other thread's, or the end of
@@ -85,6 +95,23 @@ typedef struct bias_gelu_residual_outputs {
  * NUVEC_GPU_ERROR. */
 nuvec_status bias_gelu_residual_call(bias_gelu_residual_context *context,
     const bias_gelu_residual_inputs *inputs, bias_gelu_residual_outputs *outputs);
+/* The same; *gpu_seconds: how long the GPU worked on it. */
+nuvec_status bias_gelu_residual_call_timed(bias_gelu_residual_context *context,
+    const bias_gelu_residual_inputs *inputs, bias_gelu_residual_outputs *outputs, double *gpu_seconds);
+
+/* The same without waiting. NUVEC_OK: the call is on its way, and done will be called once, on a thread of
+ * Metal's own, with what became of it. Only then outputs are set (until then the struct must live); inputs'
+ * memory, but not their struct, must live and stay as it is. Another status: nothing happened, and done isn't
+ * called. */
+nuvec_status bias_gelu_residual_call_async(bias_gelu_residual_context *context,
+    const bias_gelu_residual_inputs *inputs, bias_gelu_residual_outputs *outputs, nuvec_done done,
+    void *user);
+
+/* Encodes the graph into the app's own id<MTLCommandBuffer>, which must have no open encoder; commits nothing,
+ * waits for nothing. Outputs are set at once; what they hold is there when the command buffer completes. All
+ * memory must live until then. What becomes of the command buffer is for the app to see. */
+nuvec_status bias_gelu_residual_encode(bias_gelu_residual_context *context, void *command_buffer,
+    const bias_gelu_residual_inputs *inputs, bias_gelu_residual_outputs *outputs);
 
 /* What a call with such inputs would make: sets dtype, rank, shape, strides and bytes of every output, leaving
  * its memory alone, and *scratch to the bytes of device memory in between. Of the inputs only dtype, rank, shape
@@ -92,10 +119,19 @@ nuvec_status bias_gelu_residual_call(bias_gelu_residual_context *context,
 nuvec_status bias_gelu_residual_shapes(bias_gelu_residual_context *context,
     const bias_gelu_residual_inputs *inputs, bias_gelu_residual_outputs *outputs, size_t *scratch);
 
-/* bias_gelu_residual_call for dlopen and foreign functions: 3 inputs and 1 output as plain
- * arrays, in the order above. */
-nuvec_status bias_gelu_residual_packed(bias_gelu_residual_context *context, const nuvec_array *inputs,
-    size_t ninputs, nuvec_array *outputs, size_t noutputs);
+/* Replays kept for the next calls: sets how many, where capacity isn't NULL (at first 8; 0: none); reads what
+ * happened so far, where counts isn't. */
+nuvec_status bias_gelu_residual_cache(bias_gelu_residual_context *context, const size_t *capacity,
+    nuvec_cache *counts);
+
+/* The entry for dlopen and foreign functions: 3 inputs and 1 output as plain
+ * arrays, in the order above. signature: its number; -1: dtypes and shapes tell. */
+nuvec_status bias_gelu_residual_packed(bias_gelu_residual_context *context, long signature,
+    const nuvec_array *inputs, size_t ninputs, nuvec_array *outputs, size_t noutputs);
+
+/* The leaf that a path names ("layers[3].w"), or NULL. */
+nuvec_array *bias_gelu_residual_inputs_leaf(bias_gelu_residual_inputs *tree, const char *path);
+nuvec_array *bias_gelu_residual_outputs_leaf(bias_gelu_residual_outputs *tree, const char *path);
 
 #ifdef __cplusplus
 }

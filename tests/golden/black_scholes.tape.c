@@ -12,16 +12,19 @@ static const int64_t nvr_shape_100000[] = {100000};
 static const int64_t nvr_shape[] = {1}; /* rank 0 */
 
 /* ---- entry black_scholes ---- */
-static const char *const nvr_0_inputs[] = {
-    "spot",
-    "strike",
-    "years",
-    "volatility",
-    "rate",
+static const nvr_port nvr_0_form0_inputs[] = {
+    {"spot", NVR_CALL, offsetof(black_scholes_inputs, spot)},
+    {"strike", NVR_CALL, offsetof(black_scholes_inputs, strike)},
+    {"years", NVR_CALL, offsetof(black_scholes_inputs, years)},
+    {"volatility", NVR_CALL, offsetof(black_scholes_inputs, volatility)},
+    {"rate", NVR_CALL, offsetof(black_scholes_inputs, rate)},
 };
-static const char *const nvr_0_outputs[] = {
-    "call",
-    "put",
+static const nvr_port nvr_0_form0_outputs[] = {
+    {"call", NVR_CALL, offsetof(black_scholes_outputs, call)},
+    {"put", NVR_CALL, offsetof(black_scholes_outputs, put)},
+};
+static const nvr_form nvr_0_forms[] = {
+    {nvr_0_form0_inputs, nvr_0_form0_outputs, 5, 2, NULL, 0, 0, NULL},
 };
 static const nvr_type nvr_0_0_inputs[] = {
     {NUVEC_FLOAT32, 1, nvr_shape_100000, 400000, 16}, /* spot */
@@ -48,11 +51,12 @@ static const nvr_launch nvr_0_0_launches[] = {
     {0, 0, 7, nvr_0_0_places + 0, {25000, 1, 1}}, /* black_scholes_k0_sqrt_mul_div_log_square_div_72cc6d5f */
 };
 static const nvr_signature nvr_0_signatures[] = {
-    {nvr_0_0_inputs, nvr_0_0_outputs, nvr_0_0_launches, 1, 0},
+    {&nvr_0_forms[0], NULL, nvr_0_0_inputs, nvr_0_0_outputs, nvr_0_0_launches, 1, 0},
 };
 
 static const nvr_entry nvr_entries[] = {
-    {"black_scholes", nvr_0_inputs, 5, nvr_0_outputs, 2, nvr_0_signatures, 1, 0},
+    {"black_scholes", nvr_0_forms, sizeof nvr_0_forms / sizeof *nvr_0_forms, nvr_0_signatures, 1,
+     NULL, 0, 8, 0},
 };
 
 static const nvr_tape nvr_the_tape = {
@@ -60,7 +64,7 @@ static const nvr_tape nvr_the_tape = {
     "black_scholes_tie_HASH",
     "macOS", 14, 0, /* the oldest system */
     1004, 2001, /* GPU families, of which one is needed */
-    nvr_kernels, 1, nvr_entries, 1, 1};
+    nvr_kernels, 1, nvr_entries, 1};
 
 /* ---- the functions of black_scholes.h ---- */
 
@@ -75,26 +79,45 @@ nuvec_status black_scholes_create(const nuvec_options *options, black_scholes_co
 nuvec_status black_scholes_destroy(black_scholes_context *context) {
   return nvr_destroy((nvr_context *)context);
 }
+nuvec_status black_scholes_wait(black_scholes_context *context) {
+  return nvr_wait((nvr_context *)context);
+}
 const char *black_scholes_error(black_scholes_context *context) {
   return nvr_error((nvr_context *)context);
 }
 void black_scholes_release(nuvec_array *array) { nvr_release(array); }
 
-typedef char nvr_0_inputs_are_arrays[
-    sizeof(black_scholes_inputs) == 5 * sizeof(nuvec_array) ? 1 : -1];
-typedef char nvr_0_outputs_are_arrays[
-    sizeof(black_scholes_outputs) == 2 * sizeof(nuvec_array) ? 1 : -1];
 nuvec_status black_scholes_call(black_scholes_context *context, const black_scholes_inputs *inputs,
     black_scholes_outputs *outputs) {
-  return nvr_call((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 5,
-      (nuvec_array *)(void *)outputs, 2);
+  return nvr_call(nvr_default(context, 0), nvr_arrays_of(inputs, outputs), NULL);
+}
+nuvec_status black_scholes_call_timed(black_scholes_context *context, const black_scholes_inputs *inputs,
+    black_scholes_outputs *outputs, double *gpu_seconds) {
+  return nvr_call(nvr_default(context, 0), nvr_arrays_of(inputs, outputs), gpu_seconds);
+}
+nuvec_status black_scholes_call_async(black_scholes_context *context, const black_scholes_inputs *inputs,
+    black_scholes_outputs *outputs, nuvec_done done, void *user) {
+  return nvr_call_async(nvr_default(context, 0), nvr_arrays_of(inputs, outputs), done, user);
+}
+nuvec_status black_scholes_encode(black_scholes_context *context, void *command_buffer,
+    const black_scholes_inputs *inputs, black_scholes_outputs *outputs) {
+  return nvr_encode(nvr_default(context, 0), command_buffer, nvr_arrays_of(inputs, outputs));
 }
 nuvec_status black_scholes_shapes(black_scholes_context *context, const black_scholes_inputs *inputs,
     black_scholes_outputs *outputs, size_t *scratch) {
-  return nvr_shapes((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 5,
-      (nuvec_array *)(void *)outputs, 2, scratch);
+  return nvr_shapes(nvr_default(context, 0), nvr_arrays_of(inputs, outputs), scratch);
 }
-nuvec_status black_scholes_packed(black_scholes_context *context, const nuvec_array *inputs, size_t ninputs,
-    nuvec_array *outputs, size_t noutputs) {
-  return nvr_call((nvr_context *)context, &nvr_entries[0], inputs, ninputs, outputs, noutputs);
+nuvec_status black_scholes_cache(black_scholes_context *context, const size_t *capacity,
+    nuvec_cache *counts) {
+  return nvr_cache(nvr_default(context, 0), capacity, counts);
+}
+nuvec_status black_scholes_packed(black_scholes_context *context, long signature, const nuvec_array *inputs,
+    size_t ninputs, nuvec_array *outputs, size_t noutputs) {
+  return nvr_call(nvr_default(context, 0), nvr_packed(signature, inputs, ninputs, outputs, noutputs), NULL);
+}
+nuvec_array *black_scholes_inputs_leaf(black_scholes_inputs *tree, const char *path) {
+  return nvr_leaf(&nvr_entries[0], tree, NVR_CALL, 0, path);
+}
+nuvec_array *black_scholes_outputs_leaf(black_scholes_outputs *tree, const char *path) {
+  return nvr_leaf(&nvr_entries[0], tree, NVR_CALL, 1, path);
 }

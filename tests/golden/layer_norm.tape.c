@@ -13,15 +13,18 @@ static const int64_t nvr_shape_768[] = {768};
 static const int64_t nvr_shape_64_1[] = {64, 1};
 
 /* ---- entry layer_norm ---- */
-static const char *const nvr_0_inputs[] = {
-    "x",
-    "scale",
-    "shift",
+static const nvr_port nvr_0_form0_inputs[] = {
+    {"x", NVR_CALL, offsetof(layer_norm_inputs, x)},
+    {"scale", NVR_CALL, offsetof(layer_norm_inputs, scale)},
+    {"shift", NVR_CALL, offsetof(layer_norm_inputs, shift)},
 };
-static const char *const nvr_0_outputs[] = {
-    "y",
-    "mean",
-    "rstd",
+static const nvr_port nvr_0_form0_outputs[] = {
+    {"y", NVR_CALL, offsetof(layer_norm_outputs, y)},
+    {"mean", NVR_CALL, offsetof(layer_norm_outputs, mean)},
+    {"rstd", NVR_CALL, offsetof(layer_norm_outputs, rstd)},
+};
+static const nvr_form nvr_0_forms[] = {
+    {nvr_0_form0_inputs, nvr_0_form0_outputs, 3, 3, NULL, 0, 0, NULL},
 };
 static const nvr_type nvr_0_0_inputs[] = {
     {NUVEC_FLOAT32, 2, nvr_shape_64_768, 196608, 16}, /* x */
@@ -46,11 +49,12 @@ static const nvr_launch nvr_0_0_launches[] = {
     {0, 0, 6, nvr_0_0_places + 0, {2048, 1, 1}}, /* layer_norm_k0_mean_sub_square_mean_add_b6baff8c */
 };
 static const nvr_signature nvr_0_signatures[] = {
-    {nvr_0_0_inputs, nvr_0_0_outputs, nvr_0_0_launches, 1, 0},
+    {&nvr_0_forms[0], NULL, nvr_0_0_inputs, nvr_0_0_outputs, nvr_0_0_launches, 1, 0},
 };
 
 static const nvr_entry nvr_entries[] = {
-    {"layer_norm", nvr_0_inputs, 3, nvr_0_outputs, 3, nvr_0_signatures, 1, 0},
+    {"layer_norm", nvr_0_forms, sizeof nvr_0_forms / sizeof *nvr_0_forms, nvr_0_signatures, 1,
+     NULL, 0, 8, 0},
 };
 
 static const nvr_tape nvr_the_tape = {
@@ -58,7 +62,7 @@ static const nvr_tape nvr_the_tape = {
     "layer_norm_tie_HASH",
     "macOS", 14, 0, /* the oldest system */
     1007, 2002, /* GPU families, of which one is needed */
-    nvr_kernels, 1, nvr_entries, 1, 1};
+    nvr_kernels, 1, nvr_entries, 1};
 
 /* ---- the functions of layer_norm.h ---- */
 
@@ -73,26 +77,44 @@ nuvec_status layer_norm_create(const nuvec_options *options, layer_norm_context 
 nuvec_status layer_norm_destroy(layer_norm_context *context) {
   return nvr_destroy((nvr_context *)context);
 }
+nuvec_status layer_norm_wait(layer_norm_context *context) {
+  return nvr_wait((nvr_context *)context);
+}
 const char *layer_norm_error(layer_norm_context *context) {
   return nvr_error((nvr_context *)context);
 }
 void layer_norm_release(nuvec_array *array) { nvr_release(array); }
 
-typedef char nvr_0_inputs_are_arrays[
-    sizeof(layer_norm_inputs) == 3 * sizeof(nuvec_array) ? 1 : -1];
-typedef char nvr_0_outputs_are_arrays[
-    sizeof(layer_norm_outputs) == 3 * sizeof(nuvec_array) ? 1 : -1];
 nuvec_status layer_norm_call(layer_norm_context *context, const layer_norm_inputs *inputs,
     layer_norm_outputs *outputs) {
-  return nvr_call((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 3,
-      (nuvec_array *)(void *)outputs, 3);
+  return nvr_call(nvr_default(context, 0), nvr_arrays_of(inputs, outputs), NULL);
+}
+nuvec_status layer_norm_call_timed(layer_norm_context *context, const layer_norm_inputs *inputs,
+    layer_norm_outputs *outputs, double *gpu_seconds) {
+  return nvr_call(nvr_default(context, 0), nvr_arrays_of(inputs, outputs), gpu_seconds);
+}
+nuvec_status layer_norm_call_async(layer_norm_context *context, const layer_norm_inputs *inputs,
+    layer_norm_outputs *outputs, nuvec_done done, void *user) {
+  return nvr_call_async(nvr_default(context, 0), nvr_arrays_of(inputs, outputs), done, user);
+}
+nuvec_status layer_norm_encode(layer_norm_context *context, void *command_buffer,
+    const layer_norm_inputs *inputs, layer_norm_outputs *outputs) {
+  return nvr_encode(nvr_default(context, 0), command_buffer, nvr_arrays_of(inputs, outputs));
 }
 nuvec_status layer_norm_shapes(layer_norm_context *context, const layer_norm_inputs *inputs,
     layer_norm_outputs *outputs, size_t *scratch) {
-  return nvr_shapes((nvr_context *)context, &nvr_entries[0], (const nuvec_array *)(const void *)inputs, 3,
-      (nuvec_array *)(void *)outputs, 3, scratch);
+  return nvr_shapes(nvr_default(context, 0), nvr_arrays_of(inputs, outputs), scratch);
 }
-nuvec_status layer_norm_packed(layer_norm_context *context, const nuvec_array *inputs, size_t ninputs,
-    nuvec_array *outputs, size_t noutputs) {
-  return nvr_call((nvr_context *)context, &nvr_entries[0], inputs, ninputs, outputs, noutputs);
+nuvec_status layer_norm_cache(layer_norm_context *context, const size_t *capacity, nuvec_cache *counts) {
+  return nvr_cache(nvr_default(context, 0), capacity, counts);
+}
+nuvec_status layer_norm_packed(layer_norm_context *context, long signature, const nuvec_array *inputs,
+    size_t ninputs, nuvec_array *outputs, size_t noutputs) {
+  return nvr_call(nvr_default(context, 0), nvr_packed(signature, inputs, ninputs, outputs, noutputs), NULL);
+}
+nuvec_array *layer_norm_inputs_leaf(layer_norm_inputs *tree, const char *path) {
+  return nvr_leaf(&nvr_entries[0], tree, NVR_CALL, 0, path);
+}
+nuvec_array *layer_norm_outputs_leaf(layer_norm_outputs *tree, const char *path) {
+  return nvr_leaf(&nvr_entries[0], tree, NVR_CALL, 1, path);
 }

@@ -263,7 +263,7 @@ static void observe(void *context, const msl_launch *l, const msl_traffic *traff
 static void call(built *b, size_t program, nuvecc_tensor *in, nuvecc_tensor *out, bool flush) {
   const nuvecc_program *p = nuvecc_get_program(b->unit, program);
   char *name = print("%s_packed", p->symbol);
-  nuvec_status (*packed)(void *, nuvec_array *, size_t, nuvec_array *, size_t);
+  nuvec_status (*packed)(void *, long, nuvec_array *, size_t, nuvec_array *, size_t);
   *(void **)&packed = dlsym(b->library, name);
   if (!packed) fail("%s", dlerror());
   nuvec_array *arrays = calloc(p->ninputs + p->noutputs + 1, sizeof *arrays);
@@ -281,7 +281,7 @@ static void call(built *b, size_t program, nuvecc_tensor *in, nuvecc_tensor *out
     g.bed->count_file = "/dev/null"; /* the lines; the observer gets the numbers */
     g.observe(observe, &c);
   }
-  nuvec_status status = packed(b->context, arrays, p->ninputs, arrays + p->ninputs, p->noutputs);
+  nuvec_status status = packed(b->context, (long)p->signature, arrays, p->ninputs, arrays + p->ninputs, p->noutputs);
   if (counting) g.observe(NULL, NULL);
   if (counting && !c.wrong && c.at != json_array_size(c.kernels)) {
     printf("launches: %zu; --stats claims %zu\n", c.at, json_array_size(c.kernels));

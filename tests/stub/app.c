@@ -65,7 +65,7 @@ static void forms_tree(forms_context *c, second_context *d) {
   CHECK(forms_call(c, &inputs, &outputs) == NUVEC_OK && right(&outputs, 2));
   /* another signature, by the packed form */
   inputs.x = host(x, 48, NUVEC_FLOAT32, 2, three_by_four);
-  CHECK(forms_packed(c, &inputs.x, 6, &other.y, 2) == NUVEC_OK && right(&other, 3));
+  CHECK(forms_packed(c, -1, &inputs.x, 6, &other.y, 2) == NUVEC_OK && right(&other, 3));
   CHECK(forms_shapes(c, &inputs, &other, &scratch) == NUVEC_OK && scratch <= forms_SCRATCH_BYTES);
   CHECK(other.sums.rows.rank == 1 && other.sums.rows.shape[0] == 3 && other.sums.rows.bytes == 12);
   inputs.class_.layers[1].b.rank = 1;

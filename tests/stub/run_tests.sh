@@ -34,7 +34,7 @@ all() { # run a command in each: compiler and C standard
 strict() { $cc -std=$std $WARN -O2 -I "$bed/objc" "$@"; }
 
 # ---- the engine on a hand-written tape ----
-engine() { strict -Wno-unused-function -c "$root/lib/emit/runtime/replay.c" -o engine.o; }
+engine() { strict -Wno-unused-function -c "$root/lib/emit/runtime/state_file.c" -o engine.o; }
 fast() { # name, an edit of the probe's text that does what fast math would: hand_NAME.metallib
   sed "$2" hand.metal > hand_$1.metal
   ! cmp -s hand.metal hand_$1.metal
@@ -51,7 +51,7 @@ hand_build() {
   fast infinities 's/none = .*/none = 0.0f;/'
   fast order 's/rest = .*/rest = as_type<float>(v[6]);/'
   fast division 's/quotient = .*/quotient = as_type<float>(v[7]) * (1.0f \/ as_type<float>(v[8]));/'
-  HAND="$bed/bin/hostcc -D_POSIX_C_SOURCE=200809L -g -Wall -Wextra -Werror -I$bed/rt $stub/hand.c"
+  HAND="$bed/bin/hostcc -D_POSIX_C_SOURCE=200809L -g -Wall -Wextra -Werror -Wno-unused-function -I$bed/rt $stub/hand.c"
   $HAND -std=c11 -pthread -o hand $FRAMEWORKS # every message checked
   $HAND -std=c99 -pthread -o hand99 $FRAMEWORKS
   echo leak:libhostmetal > lsan # the bed never frees an object, so that it can tell who uses a dead one; it counts them
@@ -65,11 +65,13 @@ hand() { # group
   ./hand_san "$1" hand.metallib
 }
 
-hand_threads() { HOSTMETAL_TYPES=0 HOSTMETAL_NOSEGV=1 ./hand_tsan threads hand.metallib; }
+hand_threads() { # group
+  HOSTMETAL_TYPES=0 HOSTMETAL_NOSEGV=1 ./hand_tsan "$1" hand.metallib
+}
 
 # ---- what nuvecc writes ----
 generate() {
-  for s in forms second; do
+  for s in forms second keys states; do
     "$build/nuvecc" "$stub/$s.yaml" -o .
     PATH="$bed/bin:$PATH" make -s -f $s.mk
   done
@@ -77,15 +79,15 @@ generate() {
   "$build/nuvecc" "$stub/forms.yaml" -o again
   for f in forms.c forms.h forms.metal; do cmp $f again/$f; done
 }
-portable() { for s in forms second; do strict -c $s.c -o $s.o; done; }
+portable() { for s in forms second keys states; do strict -c $s.c -o $s.o; done; }
 portable_header() { printf '#include "forms.h"\n#include "second.h"\nint x;\n' > h.c && strict -c h.c -o h.o; }
 analyzed() { # as Xcode's Analyze would: no finding
-  for s in forms second; do "$CLANG" --analyze -std=c99 -I "$bed/objc" $s.c -o analyzed 2>&1; done | tee analyzed.txt
+  for s in forms second keys states; do "$CLANG" --analyze -std=c99 -I "$bed/objc" $s.c -o analyzed 2>&1; done | tee analyzed.txt
   ! grep -q warning: analyzed.txt
 }
 symbols() { # nothing external but NAME_..., nothing that changes, no name of another's
   for cc in gcc "$CLANG"; do
-    for s in forms second; do
+    for s in forms second keys states; do
       $cc -std=c99 -O1 -I "$bed/objc" -c $s.c -o $s.o
       if nm $s.o | grep -E ' [TDBRVWC] ' | grep -v " T ${s}_"; then return 1; fi
       if nm $s.o | grep -E ' [bBC] '; then return 1; fi
@@ -100,6 +102,32 @@ app() {
     HOSTCC=$cc "$bed/bin/hostcc" -std=c11 $WARN "$stub/app.c" forms.c second.c -I. -o app $FRAMEWORKS
     ./app
   done
+}
+keys() {
+  VERSION=$("$build/nuvecc" --version | sed -n 's/^nuvecc \([^ ]*\).*/\1/p')
+  "$bed/bin/hostcc" -std=c11 $WARN "-Dkeys_VERSION_WANTED=\"$VERSION\"" "$stub/keys.c" keys.c -I. -o keys_app $FRAMEWORKS
+  ./keys_app
+}
+states() { # twice: as it is, and under the sanitizers
+  unset HOSTMETAL_TYPES HOSTMETAL_LABELS
+  for san in '' '-O1 -fsanitize=address,undefined -fno-sanitize-recover=all'; do
+    gcc -std=c11 -g $san $WARN -include "$stub/fault.h" -I "$bed/objc" -c states.c -o states_stub.o
+    "$bed/bin/hostcc" -std=c11 -g $san $WARN -D_POSIX_C_SOURCE=200809L -I"$bed/rt" "$stub/states.c" states_stub.o -I. \
+      -o states_app -pthread $FRAMEWORKS
+    HOSTMETAL_NOSEGV=1 LSAN_OPTIONS=suppressions=lsan:print_suppressions=0 ./states_app
+    export HOSTMETAL_TYPES=0
+  done
+}
+null() { # what our own code costs: on a runtime that does nothing
+  python3 -IS "$stub/many.py" 200 24 > many.yaml
+  "$build/nuvecc" --no-fuse many.yaml -o .
+  gcc -std=c99 -O2 $WARN -include "$stub/null.h" -I "$bed/objc" -c many.c -o many.o
+  gcc -std=c99 -O2 -D_POSIX_C_SOURCE=200809L $WARN -DSIGNATURES=200 -DLAUNCHES=24 -I "$bed/objc" -I. "$stub/null.c" \
+    many.o -o null_app -pthread
+  ./null_app > null.txt
+}
+examples() { # the steps of specs/examples: evaluator, unfused and fused kernels give the same bits
+  for s in "$root"/specs/examples/*.yaml; do "$build/hostrun" "$s" --all --random=1 --compare; done
 }
 cplusplus() {
   for cxx in g++ clang++-19; do
@@ -123,16 +151,22 @@ rm -rf "$out"
 mkdir -p "$out"
 group 'engine compiles' all engine
 group 'hand-written tape builds' hand_build
-for g in values empty wrong buffers failures system metallibs fast-math shapes steady threads groups; do
+for g in values empty wrong buffers failures system metallibs fast-math shapes steady threads groups cache async encode \
+  bind busy mixed; do
   group "engine: $g" hand $g
 done
-group 'engine: threads, as ThreadSanitizer sees them' hand_threads
+for g in threads async busy mixed; do group "engine: $g, as ThreadSanitizer sees them" hand_threads $g; done
 group 'two specs compile to the same bytes again' generate
 group 'generated C is free of warnings' all portable
 group 'generated headers are free of warnings' all portable_header
 group "clang's analyzer finds nothing" analyzed
 group 'symbols and data' symbols
 group 'two graphs in one program' app
+group 'statics, variants, trainable bits' keys
+group 'states: steps, files, every failure in turn' states
+group 'a million calls, and what a second call costs' null
+cat "$out/null.txt" 2> /dev/null
+group 'examples with a state' examples
 group 'C++' cplusplus
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

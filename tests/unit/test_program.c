@@ -621,7 +621,7 @@ static void entry_errors(void **state) {
        "note: outputs of 'f'\n"
        "10:43: error: state_mode: expected commit or in-place, found 'inplace'; did you mean 'in-place'?\n"},
       {"{shapeless: 1}", "10:18: error: shapeless: expected true or false, found '1'\n"},
-      {"{cache_capacity: 0}", "10:23: error: cache_capacity: expected a whole number from 1 to 1048576, found '0'\n"},
+      {"{cache_capacity: -1}", "10:23: error: cache_capacity: expected a whole number from 0 to 1048576, found '-1'\n"},
       {"{donate: [y], bind: x}",
        "10:16: error: donate: 'y' is no input of 'f'\n10:26: error: bind: expected a list, found the text 'x'\n"},
       {"{donate: [x], bind: [x]}", "10:27: error: bind: 'x' stands in state, donate or bind already\n"},

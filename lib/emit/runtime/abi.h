@@ -11,7 +11,7 @@ typedef enum nuvec_status {
   NUVEC_RANK = 2,            /* ... another number of dimensions */
   NUVEC_SHAPE = 3,           /* ... another size */
   NUVEC_GUARD = 4,           /* sizes break a condition that the graph was compiled under */
-  NUVEC_SIGNATURE = 5,       /* no compiled signature fits the arrays, or their number is wrong */
+  NUVEC_SIGNATURE = 5,       /* no compiled signature fits the arrays and statics, or their number is wrong */
   NUVEC_STRIDES = 6,         /* an array isn't dense and row-major */
   NUVEC_NULL = 7,            /* a pointer that must not be NULL is */
   NUVEC_SHORT_BUFFER = 8,    /* an array's memory ends before its last element */
@@ -23,11 +23,12 @@ typedef enum nuvec_status {
   NUVEC_FAST_MATH = 14,      /* the metallib was built with fast math, which changes results */
   NUVEC_OS_TOO_OLD = 15,
   NUVEC_GPU_TOO_OLD = 16,    /* no Metal device, or one without what the kernels need */
-  NUVEC_BUSY = 17,           /* calls are in flight */
+  NUVEC_BUSY = 17,           /* calls are in flight, or what was made from this is still there */
   NUVEC_LOST = 18,           /* a failed step left the state undefined */
   NUVEC_OUT_OF_MEMORY = 19,
   NUVEC_BUFFER_LIMIT = 20,   /* an array is larger than the device's largest buffer */
-  NUVEC_GPU_ERROR = 21       /* the GPU gave up on this call */
+  NUVEC_GPU_ERROR = 21,      /* the GPU gave up on this call */
+  NUVEC_FILE = 22            /* a state's file can't be read or written, or isn't what the state needs */
 } nuvec_status;
 
 typedef enum nuvec_dtype {
@@ -72,4 +73,16 @@ typedef struct nuvec_options {
   const void *bytes; /* or the metallib itself, length bytes; wins over path */
   size_t length;
 } nuvec_options;
+
+/* Called when an asynchronous call is over, with its status and the seconds that the GPU worked (0 after a failure).
+ * On a thread of Metal's own; the context's error function has the text there. */
+typedef void (*nuvec_done)(void *user, nuvec_status status, double gpu_seconds);
+
+/* What an entry keeps for its next calls: prepared replays (memory between kernels, copies of host memory), the least
+ * recently used given up first. Those in flight count too, and are never given up. */
+typedef struct nuvec_cache {
+  uint64_t hits, misses, evictions; /* calls that found one, that had to make one; replays given up */
+  size_t capacity, replays;         /* how many are kept at most; how many are there, those in flight included */
+  size_t bytes;                     /* device memory of those that wait for a call */
+} nuvec_cache;
 #endif

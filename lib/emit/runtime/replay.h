@@ -41,8 +41,35 @@ typedef struct nvr_launch {
   size_t grid[3];          /* threads */
 } nvr_launch;
 
+enum { NVR_CALL, NVR_BOUND, NVR_STATE, NVR_STATICS, NVR_SOURCES };
+typedef struct nvr_port { /* an input or output */
+  const char *name;       /* path */
+  unsigned from;          /* where its array stands: in the call's struct, among bound inputs, in the state */
+  size_t at;              /* bytes into that */
+} nvr_port;
+
+enum { NVR_INT, NVR_FLOAT, NVR_CHOICE }; /* int64_t, double, int */
+typedef struct nvr_key {  /* what a call says beside its arrays: a static, the variant of an enum node */
+  const char *name;
+  int kind;
+  unsigned from;
+  size_t at;
+  const char *const *choices; /* CHOICE: their texts */
+  size_t nchoices;
+} nvr_key;
+
+typedef struct nvr_form { /* trees of one form: what signatures whose enum nodes have the same variants share */
+  const nvr_port *inputs, *outputs;
+  size_t ninputs, noutputs;
+  const nvr_key *keys; /* first the variants that tell the forms apart, in the same order in all */
+  size_t nkeys, nvariants;
+  const int64_t *variants; /* this form's */
+} nvr_form;
+
 typedef struct nvr_signature {
-  const nvr_type *inputs, *outputs; /* one each of the entry's names */
+  const nvr_form *form;
+  const int64_t *keys;              /* values of the form's keys; a double as its bits */
+  const nvr_type *inputs, *outputs; /* one each of the form's ports */
   const nvr_launch *launches;
   size_t nlaunches;
   size_t scratch; /* bytes of the arena that intermediates share; not 0 where an array is empty */
@@ -50,13 +77,14 @@ typedef struct nvr_signature {
 
 typedef struct nvr_entry {
   const char *name;
-  const char *const *inputs; /* paths */
-  size_t ninputs;
-  const char *const *outputs;
-  size_t noutputs;
+  const nvr_form *forms;
+  size_t nforms;
   const nvr_signature *signatures;
   size_t nsignatures;
-  size_t first; /* signatures of the entries before this one */
+  const unsigned short *table; /* of nvr_hash: number of the signature + 1, 0: none; NULL: one signature */
+  size_t mask;                 /* the table has mask + 1 places */
+  size_t capacity;             /* replays kept */
+  int in_place;                /* mut: a failed step may lose the state */
 } nvr_entry;
 
 typedef struct nvr_tape {
@@ -68,7 +96,7 @@ typedef struct nvr_tape {
   const nvr_kernel *kernels;
   size_t nkernels;
   const nvr_entry *entries;
-  size_t nentries, nsignatures; /* nsignatures: of all entries */
+  size_t nentries;
 } nvr_tape;
 
 static const char *const nvr_dtypes[] = {"bool",  "uint8", "uint16",  "uint32",   "uint64",  "int8",     "int16",
@@ -91,6 +119,7 @@ extern void *objc_autoreleasePoolPush(void);
 extern void objc_autoreleasePoolPop(void *pool);
 extern id objc_retain(id object);
 extern void objc_release(id object);
+extern void *_NSConcreteStackBlock[32];
 
 /* NVR_SEND(types, result, (id, SEL, ...)) is objc_msgSend cast to that prototype. types is the method's encoding on
  * 64-bit Apple systems; it goes unused there. The compiler's test bed has <objc/hostmetal.h>, which holds string and
@@ -152,6 +181,9 @@ static void (*const volatile nvr_send)(void) = (void (*)(void))objc_msgSend;
   X(endEncoding, "endEncoding")                                                                              \
   X(commit, "commit")                                                                                        \
   X(waitUntilCompleted, "waitUntilCompleted")                                                                \
+  X(addCompletedHandler, "addCompletedHandler:")                                                             \
+  X(GPUStartTime, "GPUStartTime")                                                                            \
+  X(GPUEndTime, "GPUEndTime")                                                                                \
   X(status, "status")                                                                                        \
   X(error, "error")
 
@@ -165,6 +197,7 @@ enum {
   NVR_TEXT = 1024,    /* bytes of an error text, its NUL included */
   NVR_MESSAGES = 64,  /* threads whose last error text is kept */
   NVR_GROUP = 256,    /* most threads a threadgroup: enough to fill a core, and several groups a core */
+  NVR_MAX_RANK = 16,
   NVR_PAGE = 16384    /* the largest page of Apple's systems: what memory is wrapped in */
 };
 
@@ -179,7 +212,7 @@ typedef struct nvr_bound { /* one array of a call in flight */
   size_t offset;
   id kept;                /* copy of host memory, made once a slot */
   id made;                /* wrapped host memory or a new output, of this call */
-  void *copy;             /* an output's bytes before they are copied to host memory, or NULL */
+  void *copy, *host;      /* an output's bytes before they are copied to host memory, or NULL; that memory */
 } nvr_bound;
 
 typedef struct nvr_span { /* memory of one array: addresses, or offsets into a buffer that the CPU can't see */
@@ -187,18 +220,65 @@ typedef struct nvr_span { /* memory of one array: addresses, or offsets into a b
   size_t index; /* inputs, then outputs */
 } nvr_span;
 
-typedef struct nvr_slot { /* what one call of one signature needs; kept for the next one */
-  struct nvr_slot *next;
+struct nvr_slot;
+typedef void (*nvr_settle)(struct nvr_slot *slot, nuvec_status status);
+
+typedef struct nvr_arrays {         /* of a call */
+  const void *in[NVR_SOURCES];      /* what ports and keys say they stand in */
+  void *out[NVR_SOURCES];
+  size_t nin, nout;                 /* how many the caller says; NVR_KNOWN: its type says it */
+  int packed;                       /* all in in[NVR_CALL] and out[NVR_CALL], in order of the ports */
+  long signature;                   /* packed: which; -1: the arrays say it */
+} nvr_arrays;
+#define NVR_KNOWN ((size_t)-1)
+
+typedef struct nvr_slot { /* a prepared replay: what one call of one signature needs, kept for the next one */
+  struct nvr_slot *next, *previous; /* idle ones of the signature, newest first */
+  struct nvr_slot *older, *newer;   /* idle ones of the function object */
+  struct nvr_function *function;
+  const nvr_signature *signature;
   id scratch;
+  size_t bytes; /* of scratch and kept copies */
   nvr_bound *bound;
   nvr_span *spans;
+  nvr_arrays arrays; /* of the call in flight */
+  nuvec_done done;   /* asynchronous: who is told at the end, with user */
+  void *user;
+  nvr_settle settle; /* who is told before, or NULL */
+  struct nvr_state *state; /* whose step it is, for settle */
+  int sent;                /* committed */
 } nvr_slot;
 
 typedef struct nvr_pipeline {
   id state;
   id label;       /* NSString */
-  nvr_uint limit;  /* threads a threadgroup: a power of two, or what the kernel must have */
+  nvr_uint limit; /* threads a threadgroup: a power of two, or what the kernel must have */
 } nvr_pipeline;
+
+typedef struct nvr_function { /* an entry with its bound inputs and its replays */
+  struct nvr_context *context;
+  const nvr_entry *entry;
+  id label;            /* NSString */
+  void *bound;         /* NVR_BOUND: the app's struct, its buffers held, its shapes copied; NULL: nothing is bound */
+  const nvr_form *form; /* of what is bound; NULL: nothing */
+  int64_t *shapes;
+  /* guarded by the context's lock */
+  nvr_slot **idle; /* one list a signature */
+  nvr_slot *newest, *oldest;
+  size_t capacity, waiting, in_flight, bytes, states;
+  uint64_t hits, misses, evictions;
+} nvr_function;
+
+typedef struct nvr_state { /* of an entry of style mut: arrays in buffers of its own, one a dtype */
+  nvr_function *function;
+  size_t size;        /* of the leaves' struct */
+  void *now, *next;   /* NVR_STATE: leaves as they are; where a step puts them */
+  id now_buffers[NVR_NDTYPES], next_buffers[NVR_NDTYPES];
+  int64_t *shapes;    /* of the leaves it was made of or loaded with */
+  /* guarded by the context's lock */
+  size_t steps;       /* in flight */
+  int lost;
+} nvr_state;
 
 typedef struct nvr_context {
   const nvr_tape *tape;
@@ -208,10 +288,11 @@ typedef struct nvr_context {
   id device, queue, library;
   nvr_uint max_buffer;
   nvr_pipeline *pipelines; /* one a kernel */
-  id *labels;             /* NSString, one an entry */
+  nvr_function *functions; /* one an entry, for calls on the context */
 
-  pthread_mutex_t lock; /* guards what follows */
-  nvr_slot **idle;       /* one list a signature */
+  pthread_mutex_t lock;    /* guards what follows */
+  pthread_cond_t quiet;    /* nothing is in flight any more */
   size_t in_flight;
-  nvr_message *messages; /* latest first */
+  size_t objects;          /* function objects and states */
+  nvr_message *messages;   /* latest first */
 } nvr_context;

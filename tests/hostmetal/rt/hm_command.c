@@ -252,6 +252,8 @@ static void command_dealloc(hm_object *o) {
   hm_command *c = (hm_command *)o;
   if (c->status < COMMITTED && c->ndispatches)
     fprintf(stderr, "hostmetal: warning: command buffer with work released uncommitted\n");
+  for (int i = 0; c->status < COMMITTED && i < c->nhandlers; i++) _Block_release(c->handler[i]);
+  for (int i = 0; c->status < COMMITTED && i < c->nscheduled; i++) _Block_release(c->scheduled[i]);
   let_go(c);
   objc_release(c->error);
   objc_release((id)c->queue);
