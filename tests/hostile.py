@@ -236,6 +236,34 @@ yaml('f1 calls f2 twice, 60 levels, nothing below', lambda: 'nuvec: 1\nname: h\n
 yaml('f1 calls f2 twice, 60 levels, statics', lambda: 'nuvec: 1\nname: h\nfunctions:\n' + ''.join(
     '  g%d: {static: {n: 1}, inputs: {x: "float32[4]"}, nodes: ["a = g%d(x, n=n)", "y = g%d(a, n=n+1)"], outputs: y}\n' % (k, k + 1, k + 1) for k in range(60)) +
      '  g60: {static: {n: 1}, inputs: {x: "float32[4]"}, outputs: x}\n', 'error')
+
+def doubling(levels, condition, below, static='static: {n: 1}, ', argument='', do='a = g%d(x%s)", "y = g%d(a%s)'):
+    """g0 calls g1 twice, and so on, each under a condition that no literal decides."""
+    return 'nuvec: 1\nname: h\nfunctions:\n' + ''.join(
+        '  g%d: {%sinputs: {x: "float32[4]"}, nodes: [y = x, {if: "%s", then: ["%s"]}], outputs: y}\n'
+        % (k, static, condition, do % (k + 1, argument, k + 1, argument)) for k in range(levels)) + (
+            '  g%d: {%sinputs: {x: "float32[4]"}, nodes: ["y = %s"], outputs: y}\n' % (levels, static, below))
+
+
+yaml('doubling under a static, nodes', lambda: doubling(60, 'n > 0', 'x + 1'), 'more than 67108864 nodes')
+yaml('doubling under a static, nothing below', lambda: doubling(60, 'n > 0', 'x'), 'takes more than 67108864 steps')
+yaml('doubling under a static that is passed on', lambda: doubling(60, 'n > 0', 'exp(x)', argument=', n=n'), 'takes more than 67108864 steps')
+yaml('doubling under a static that counts', lambda: doubling(60, 'n > 0', 'exp(x)', argument=', n=n+1'), 'takes more than 67108864 steps')
+yaml('doubling under a shape', lambda: doubling(60, 'x.shape[0] == 4', 'x * x', static=''), 'takes more than 67108864 steps')
+yaml('doubling under an and', lambda: doubling(60, 'n > 0 and x.ndim == 1', 'x * x'), 'takes more than 67108864 steps')
+yaml('doubling, 17 levels', lambda: doubling(17, 'n > 0', 'x'), None)
+yaml('doubling that ends by its static', lambda: doubling(60, 'n < 8', 'x + 1', argument=', n=n+1'), None)
+for name, text in (('sum', 'y' + ' + x' * 100), ('product of a loop name', 'y * i' + ' * x' * 99), ('sign', '-' * 100 + 'y'),
+                   ('comparison', ' + '.join(['(y < x)'] * 60)), ('function', 'exp(' * 90 + 'y' + ')' * 90)):
+    for times in 'range(1000000)', 'range(n)':
+        yaml('a long for over a %s, %s' % (name, times), lambda t=text, n=times: spec(head='    static: {n: 1000000}\n').replace(
+            'nodes: |\n      y = x\n', 'nodes: [y = x, {for: i, in: "%s", carry: [y], do: ["y = %s"]}]\n' % (n, t)),
+             'more than 67108864 nodes')
+yaml('a long for over numbers', lambda: spec().replace(
+    'nodes: |\n      y = x\n', 'nodes: [s = 0, {for: i, in: "range(100000)", carry: [s], do: ["s = s%s"]}, y = x + s]\n' % (' + 1' * 50)), None)
+yaml('a long for over what is an array once', lambda: spec().replace(
+    'nodes: |\n      y = x\n', 'nodes: [y = x, s = x, {for: i, in: "range(100000)", carry: [s], do: ["t = s%s", "s = 1"]}]\n' % (
+        ' + 1' * 100)), None)
 yaml('many statics, many calls', lambda: 'nuvec: 1\nname: h\nfunctions:\n  g: {static: {%s}, inputs: {x: float32}, outputs: x}\n  f:\n'
      '    inputs: {x: float32}\n    nodes: |\n%s      y = x\n    outputs: y\n' % (
          ', '.join('s%d: 1' % k for k in range(30000)), '      y = g(x)\n'.replace('y', '_') * 20000), 'steps')

@@ -142,7 +142,7 @@ def ask(rows):
 
 # ---- the messages of the sources ----
 
-CALL = re.compile(r'\b(nv_error|nv_warn|nv_note|nvt_error|nvt_warn|nvt_refuse|NV_AT_ERROR|CALLER_ERROR|nv_parse_error|FAIL|'
+CALL = re.compile(r'\b(nv_error|nv_warn|nv_note|nvt_error|nvt_over|nvt_warn|nvt_refuse|NV_AT_ERROR|CALLER_ERROR|nv_parse_error|FAIL|'
                   r'fail|nv_raise|cli_fail|wrong|failed)\s*\(')
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"|\'(?:[^\'\\]|\\.)\'')
 # What no row can have: limits that take minutes to reach, guards of what an earlier stage splits or refuses.
@@ -207,7 +207,7 @@ def weight(form):
 class Message:
     def __init__(self, place, call, speaker, form, parts):
         self.place, self.form, self.parts, self.speaker = place, form, parts, speaker
-        prefix = {'nvt_error': r"(?:'[^']*': )?", 'nvt_warn': r"(?:'[^']*': )?", 'nvt_refuse': 'not supported yet: ',
+        prefix = {'nvt_error': r"(?:'[^']*': )?", 'nvt_over': r"(?:'[^']*': )?", 'nvt_warn': r"(?:'[^']*': )?", 'nvt_refuse': 'not supported yet: ',
                   'fail': r"(?:'[^']*': )?(?:[a-z0-9_]+: )?", 'failed': '.*: '}.get(call, '')
         self.match = re.compile(prefix + pattern(form) + (': .*$' if call == 'failed' else '$'), re.S)
         self.weight = weight(form) + (len(prefix) if call == 'nvt_refuse' else 0)

@@ -88,6 +88,7 @@ typedef struct nvt_slot { /* what one interned text means; index: nv_str */
   bool looked_up;    /* op is known */
   bool output;       /* an output has this name */
   uint32_t mark;     /* equal to nvt.stamp: marked */
+  uint32_t array;    /* equal to nvt.arrays: an array, surely (trace_count.c) */
 } nvt_slot;
 
 /* ---- machine ---- */
@@ -129,6 +130,7 @@ typedef struct nvt_frame {
   nv_str stmt;          /* name of the running statement */
   uint32_t ordinal;     /* inner values numbered so far */
   nv_ast root;          /* its expression */
+  uint32_t act;         /* of the rehearsal (trace_rehearse.c), NV_NONE: none */
 } nvt_frame;
 
 typedef struct nvt_refusal {
@@ -138,7 +140,14 @@ typedef struct nvt_refusal {
 
 typedef struct nvt_cost { /* of a function's body, at the least */
   int64_t nodes, calls;
+  int64_t most; /* calls at the most, each loop of unknown length taken once */
 } nvt_cost;
+
+struct nvt_body { /* a block that a loop repeats */
+  const nv_stmt_block *b;
+  bool entry; /* counted as the entry's */
+  nvt_cost cost;
+};
 
 typedef struct nvt_arg nvt_arg;
 struct nvt_opcall;
@@ -160,7 +169,12 @@ typedef struct nvt {
   uint32_t stamp;       /* of the newest marking of slots */
   int64_t iterations, calls; /* so far */
   int64_t steps;        /* of work so far: work items, elements of lists and trees */
-  nvt_cost *costs;      /* a function: NULL until one is asked for; nodes -1: not known yet */
+  uint32_t arrays;      /* stamp of the newest count */
+  struct nvt_rehearsal *rehearsal; /* NULL: this is the real thing */
+  struct { /* by the rehearsal, as these calls were seen before */
+    int64_t nodes, steps;
+  } skipped;
+  nvt_cost *costs;      /* nv_spec's, a function: NULL until one is asked for; nodes -1: not known yet */
   struct nvt_body *bodies; uint32_t nbodies, bodies_cap; /* of loops, and what they cost */
   nv_map body_map;
   nvt_arg *args; uint32_t args_cap; /* of the call that is being matched */
@@ -178,6 +192,8 @@ static inline const nv_ast_node *nvt_at(const nvt *t, nv_ast a) { return &t->s->
 bool nvt_error(nvt *t, nv_pos pos, const char *format, ...) NV_PRINTF(3, 4);
 void nvt_warn(nvt *t, nv_pos pos, const char *format, ...) NV_PRINTF(3, 4);
 nv_pos nvt_place(const nvt *t, nv_pos pos);
+/* A limit is passed: reported once, also in a rehearsal, and the trace stops. */
+void nvt_over(nvt *t, nv_pos pos, const char *format, ...) NV_PRINTF(3, 4);
 /* "not supported yet: what": reported at the end, when nothing else was wrong; once for each text. */
 void nvt_refuse(nvt *t, nv_pos pos, const char *format, ...) NV_PRINTF(3, 4);
 nvt_slot *nvt_slot_of(nvt *t, nv_str name);
@@ -337,11 +353,23 @@ const char *nvt_meant_name(nvt *t, const char *name); /* "; write None" for "new
 const char *nvt_meant_field(nvt *t, nv_str field); /* of an array: "; write transpose(x)" for "T", or what it has */
 
 /* ---- trace_count.c ---- */
-/* What fn's body and outputs come to at the least; what block b of the running function does. */
-nvt_cost nvt_least_cost(nvt *t, const nv_function *fn);
-nvt_cost nvt_least_of_block(nvt *t, const nv_stmt_block *b);
+/* What fn's body and outputs come to at the least, entry: called by nobody; what the body of a for of the running
+ * function does, once. */
+nvt_cost nvt_least_cost(nvt *t, const nv_function *fn, bool entry);
+nvt_cost nvt_least_of_loop(nvt *t, const nv_stmt *s);
 /* Is there room for so many times this within 64 Mi nodes and calls? false: reported at pos, and the trace stops. */
 bool nvt_affords(nvt *t, nvt_cost cost, int64_t times, nv_pos pos);
+
+/* ---- trace_rehearse.c ---- */
+#define NVT_REHEARSED_CALLS (INT64_C(1) << 16) /* what may come to more is rehearsed */
+/* Makes t a rehearsal: it reports limits only. */
+void nvt_rehearse(nvt *t);
+void nvt_rehearsed(nvt *t); /* frees what it took */
+/* The call of the top frame, its parameters bound: true when it was seen before, and its value is pushed. */
+bool nvt_seen_call(nvt *t);
+void nvt_end_of_call(nvt *t); /* of the top frame; its value lies on the stack */
+/* The work so far is too much for a rehearsal, which ends without a result. */
+void nvt_too_long(nvt *t);
 
 /* ---- trace_map.c ---- */
 typedef struct nvt_map nvt_map; /* a map statement at work */

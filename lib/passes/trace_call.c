@@ -390,7 +390,7 @@ static bool bind_statics(nvt *t, const nv_function *fn, const nvt_arg *given, nv
 
 static nvt_cost cost_of(nvt *t, uint32_t function) {
   if (!t->costs || t->costs[function].nodes < 0) {
-    const nvt_cost cost = nvt_least_cost(t, &t->s->functions[function]);
+    const nvt_cost cost = nvt_least_cost(t, &t->s->functions[function], false);
     t->costs[function] = cost;
   }
   return t->costs[function];
@@ -430,15 +430,16 @@ void nvt_call(nvt *t, nv_ast ast, uint32_t function, const nvt_val *args) {
                    .parent = origin,
                    .scopes = t->nscopes,
                    .root = NV_NONE,
+                   .act = NV_NONE,
                    .call_pos = n->pos,
                    .user_pos = inside ? caller->user_pos : n->pos,
                    .user_name = inside ? caller->user_name : fn->name};
   nvt_scope_push(t);
   good = bind_statics(t, fn, statics, n->pos) && match_all(t, fn, in) && nvt_check_dims(t, fn, n->pos);
-  if (good) {
+  if (good && !(t->rehearsal && nvt_seen_call(t))) {
     nvt_start_body(t);
     return;
   }
-  nvt_push(t, nvt_poison());
+  if (!good) nvt_push(t, nvt_poison());
   nvt_do_work(t, NVT_RETURN, NV_NONE, 0, NULL);
 }

@@ -1,19 +1,34 @@
 /* trace_count.c - tracing: how many nodes and calls a function comes to at the least, before any is made.
  *
- * Counted are calls that surely happen: of the branches of an if that isn't decided by a literal the smaller, of a loop
- * whose range isn't literal nothing. What isn't counted here meets the limits while it is traced. */
+ * Counted are calls that surely happen, and operators that surely have an array: of the branches of an if that isn't
+ * decided by a literal the smaller, of a loop whose range isn't literal nothing (but what its body comes to is noted).
+ * What isn't counted here is rehearsed (trace_rehearse.c) or meets the limits while it is traced. */
 #include "trace.h"
 
-static nvt_cost add(nvt_cost a, nvt_cost b, int64_t times) {
-  int64_t n, k;
-  if (!nv_mul64(b.nodes, times, &n) || !nv_add64(a.nodes, n, &a.nodes)) a.nodes = INT64_MAX;
-  if (!nv_mul64(b.calls, times, &k) || !nv_add64(a.calls, k, &a.calls)) a.calls = INT64_MAX;
+static void times(int64_t *sum, int64_t n, int64_t k) {
+  if (!nv_mul64(n, k, &n) || !nv_add64(*sum, n, sum)) *sum = INT64_MAX;
+}
+
+static nvt_cost add(nvt_cost a, nvt_cost b, int64_t k) {
+  times(&a.nodes, b.nodes, k);
+  times(&a.calls, b.calls, k);
+  times(&a.most, b.most, k ? k : 1);
   return a;
 }
 
-static nvt_cost smaller(nvt_cost a, nvt_cost b) {
-  return (nvt_cost){a.nodes < b.nodes ? a.nodes : b.nodes, a.calls < b.calls ? a.calls : b.calls};
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Of two branches. known: 1, 0: a literal says which; -1: none does. */
+static nvt_cost either(nvt_cost yes, nvt_cost no, int known) {
+  if (known >= 0) return known ? yes : no;
+  return (nvt_cost){smaller(yes.nodes, no.nodes), smaller(yes.calls, no.calls),
+                    yes.most > no.most ? yes.most : no.most};
 }
+
+typedef struct change { /* of what is known of a name */
+  nv_str name;
+  bool array; /* before */
+} change;
 
 typedef struct block {
   const nv_stmt_block *b;
@@ -21,20 +36,52 @@ typedef struct block {
   nvt_cost sum;
   nvt_cost then;  /* of an if whose else_ is being counted */
   bool has_then;
+  uint32_t changes; /* made before it was opened */
 } block;
+
+typedef struct part { /* of the expression that is counted */
+  nv_ast a;
+  uint32_t parent;
+  bool array; /* an operand is an array, surely; then: it is one */
+} part;
 
 typedef struct counter {
   nvt *t;
   const nv_function *fn; /* whose body it is */
-  nv_ast *asts; uint32_t nasts, asts_cap;
+  bool entry;            /* as the entry: its inputs are arrays; what a call gives may be a number */
+  bool wary;             /* what a loop carries isn't taken for an array */
+  bool mistaken;         /* it was, and isn't one */
+  part *parts; uint32_t nparts, parts_cap;
+  change *changes; uint32_t nchanges, changes_cap;
   block *blocks; uint32_t nblocks, blocks_cap;
   uint32_t *missing; uint32_t nmissing, missing_cap; /* functions whose cost isn't known yet */
 } counter;
 
-static void later(counter *w, nv_ast a) {
+/* Is what the name means an array, surely? */
+static bool is_array(counter *w, nv_str name) { return nvt_slot_of(w->t, name)->array == w->t->arrays; }
+
+static void know(counter *w, nv_str name, bool array) {
+  nvt_slot *s = nvt_slot_of(w->t, name);
+  NV_GROW(w->t->c, w->changes, w->changes_cap, (size_t)w->nchanges + 1);
+  w->changes[w->nchanges++] = (change){name, s->array == w->t->arrays};
+  s->array = array ? w->t->arrays : 0;
+}
+
+/* A block ends: an array is what was one before and is one still. */
+static void forget(counter *w, uint32_t from, bool loop) {
+  while (w->nchanges > from) {
+    const change *k = &w->changes[--w->nchanges];
+    nvt_slot *s = nvt_slot_of(w->t, k->name);
+    const bool now = s->array == w->t->arrays;
+    if (loop && k->array && !now) w->mistaken = true;
+    s->array = now && k->array ? s->array : 0;
+  }
+}
+
+static void later(counter *w, nv_ast a, uint32_t parent) {
   if (a == NV_NONE) return;
-  NV_GROW(w->t->c, w->asts, w->asts_cap, (size_t)w->nasts + 1);
-  w->asts[w->nasts++] = a;
+  NV_GROW(w->t->c, w->parts, w->parts_cap, (size_t)w->nparts + 1);
+  w->parts[w->nparts++] = (part){a, parent, false};
 }
 
 /* The function that a call means (trace_expr.c), or NV_NONE. */
@@ -47,40 +94,59 @@ static uint32_t callee(counter *w, const nv_ast_node *n) {
   return builtins && !itself ? s->builtin : NV_NONE;
 }
 
-static void count_call(counter *w, const nv_ast_node *n, nvt_cost *sum) {
+/* true: it gives an array, surely. */
+static bool count_call(counter *w, const nv_ast_node *n, nvt_cost *sum) {
   nvt *t = w->t;
   const uint32_t f = callee(w, n);
   if (f == NV_NONE) {
     const nv_op op = nvt_op_of(t, n->text);
-    const bool maybe_static = nvt_is_static_function(nv_text(t->c, n->text));
-    *sum = add(*sum, (nvt_cost){!maybe_static && op != NV_NOPS && nv_ops[op].cls != NV_VIEW, 0}, 1);
-    return;
+    if (nvt_is_static_function(nv_text(t->c, n->text)) || op == NV_NOPS) return false;
+    *sum = add(*sum, (nvt_cost){nv_ops[op].cls != NV_VIEW, 0, 0}, 1);
+    return nv_ops[op].cls == NV_ELEM || nv_ops[op].cls == NV_REDUCE;
   }
-  *sum = add(*sum, (nvt_cost){0, 1}, 1);
+  *sum = add(*sum, (nvt_cost){0, 1, 1}, 1);
   if (t->costs[f].nodes >= 0) {
     *sum = add(*sum, t->costs[f], 1);
-    return;
+    return false;
   }
   NV_GROW(t->c, w->missing, w->missing_cap, (size_t)w->nmissing + 1);
   w->missing[w->nmissing++] = f;
+  return false;
 }
 
-static void count_expr(counter *w, nv_ast a, nvt_cost *sum) {
-  later(w, a);
-  while (w->nasts) {
-    const nv_ast_node *n = nvt_at(w->t, w->asts[--w->nasts]);
-    const bool either = n->kind == NV_AST_BINARY && (n->op == NV_OPR_AND || n->op == NV_OPR_OR);
-    if (n->kind == NV_AST_CALL) count_call(w, n, sum);
-    if (either)
-      later(w, n->first);
-    else
-      for (nv_ast c = n->first; c != NV_NONE; c = nvt_at(w->t, c)->next) later(w, c);
+/* Nodes of an operator that has an array: a power and a sign may be none. */
+static int64_t nodes_of(nv_operator op) { return op != NV_OPR_POW && op != NV_OPR_POS && op != NV_OPR_MATMUL; }
+
+/* true: its value is an array, surely. Parts stand before their own parts, so the way back meets operands first. */
+static bool count_expr(counter *w, nv_ast a, nvt_cost *sum) {
+  w->nparts = 0;
+  later(w, a, NV_NONE);
+  for (uint32_t i = 0; i < w->nparts; i++) {
+    const nv_ast_node *n = nvt_at(w->t, w->parts[i].a);
+    const bool first = n->kind == NV_AST_BINARY && (n->op == NV_OPR_AND || n->op == NV_OPR_OR);
+    for (nv_ast c = n->first; c != NV_NONE; c = first ? NV_NONE : nvt_at(w->t, c)->next) later(w, c, i);
   }
+  bool array = false;
+  for (uint32_t i = w->nparts; i-- > 0;) {
+    const part *p = &w->parts[i];
+    const nv_ast_node *n = nvt_at(w->t, p->a);
+    array = false;
+    if (n->kind == NV_AST_CALL) {
+      array = count_call(w, n, sum);
+    } else if (n->kind == NV_AST_NAME) {
+      array = is_array(w, n->text);
+    } else if (n->kind == NV_AST_BINARY || n->kind == NV_AST_UNARY) {
+      array = p->array;
+      if (array) *sum = add(*sum, (nvt_cost){nodes_of((nv_operator)n->op), 0, 0}, 1);
+    }
+    if (array && p->parent != NV_NONE) w->parts[p->parent].array = true;
+  }
+  return array;
 }
 
 static void open_block(counter *w, const nv_stmt_block *b) {
   NV_GROW(w->t->c, w->blocks, w->blocks_cap, (size_t)w->nblocks + 1);
-  w->blocks[w->nblocks++] = (block){.b = b};
+  w->blocks[w->nblocks++] = (block){.b = b, .changes = w->nchanges};
 }
 
 /* Elements of a literal list or range(n); else 0. */
@@ -100,23 +166,66 @@ static int literal_truth(const nvt *t, nv_ast a) {
   return n && n->kind == NV_AST_BOOL ? n->op != 0 : -1;
 }
 
+/* What a loop's body comes to: counted once, for a loop may start as often as there are iterations. */
+static struct nvt_body *body_of(nvt *t, const nv_stmt_block *b, bool entry) {
+  const uint64_t hash = nv_hash(&b, sizeof b, entry); /* of an address: for looking up only */
+  uint32_t at = 0, k;
+  while ((k = nv_map_next(&t->body_map, hash, &at)) != NV_NONE)
+    if (t->bodies[k].b == b && t->bodies[k].entry == entry) return &t->bodies[k];
+  return NULL;
+}
+
+static void note_body(nvt *t, const nv_stmt_block *b, bool entry, nvt_cost cost) {
+  struct nvt_body *known = body_of(t, b, entry);
+  if (known) {
+    known->cost = cost;
+    return;
+  }
+  NV_GROW(t->c, t->bodies, t->bodies_cap, (size_t)t->nbodies + 1);
+  t->bodies[t->nbodies] = (struct nvt_body){b, entry, cost};
+  nv_map_add(t->c, &t->body_map, nv_hash(&b, sizeof b, entry), t->nbodies++);
+}
+
+static void assigned(counter *w, const nv_stmt *s, bool array) {
+  for (nv_ast a = s->first_target; a != NV_NONE; a = nvt_at(w->t, a)->next)
+    if (nvt_at(w->t, a)->kind == NV_AST_NAME) know(w, nvt_at(w->t, a)->text, array && s->ntargets == 1);
+}
+
 /* A statement's own expressions, or the opening of its first block. true: a block was opened. */
 static bool enter(counter *w, const nv_stmt *s, nvt_cost *sum) {
-  count_expr(w, s->kind == NV_STMT_MAP ? NV_NONE : s->expr, sum);
-  if (s->kind == NV_STMT_IF) {
-    open_block(w, s->then_);
-    return true;
-  }
-  if (s->kind != NV_STMT_FOR || !s->then_ || !literal_count(w, s->expr)) return false;
+  const bool array = count_expr(w, s->kind == NV_STMT_MAP ? NV_NONE : s->expr, sum);
+  if (s->kind == NV_STMT_ASSIGN) assigned(w, s, array);
+  if (s->kind == NV_STMT_ASSIGN || (!s->then_ && s->kind != NV_STMT_IF)) return false;
   open_block(w, s->then_);
+  if (s->kind == NV_STMT_FOR) know(w, s->name, false);
+  for (uint32_t k = 0; k < s->ncarry && w->wary; k++) know(w, s->carry[k], false);
+  for (nv_ast a = s->kind == NV_STMT_MAP ? s->bindings : NV_NONE; a != NV_NONE; a = nvt_at(w->t, a)->next)
+    know(w, nvt_at(w->t, a)->text, false);
   return true;
+}
+
+/* The block on top has come to done. true: another branch of the same statement was opened. */
+static bool leave(counter *w, const nv_stmt *s, nvt_cost done) {
+  block *top = &w->blocks[w->nblocks - 1];
+  if (s->kind != NV_STMT_IF) {
+    note_body(w->t, s->then_, w->entry, done);
+    top->sum = add(top->sum, done, s->kind == NV_STMT_FOR ? literal_count(w, s->expr) : 0);
+  } else if (!top->has_then) {
+    top->then = done;
+    top->has_then = true;
+    open_block(w, s->else_);
+    return true;
+  } else {
+    top->sum = add(top->sum, either(top->then, done, literal_truth(w->t, s->expr)), 1);
+    top->has_then = false;
+  }
+  return false;
 }
 
 static nvt_cost count_block(counter *w, const nv_stmt_block *body) {
   static const nv_stmt_block nothing = {NULL, 0, 0};
-  nvt_cost done = {0, 0};
-  open_block(w, body);
-  while (w->nblocks) {
+  nvt_cost done = {0, 0, 0};
+  for (open_block(w, body); w->nblocks;) {
     block *top = &w->blocks[w->nblocks - 1];
     if (!top->b) top->b = &nothing;
     if (top->next < top->b->n) {
@@ -129,30 +238,42 @@ static nvt_cost count_block(counter *w, const nv_stmt_block *body) {
     }
     done = top->sum;
     if (--w->nblocks == 0) break;
+    const uint32_t from = top->changes;
     top = &w->blocks[w->nblocks - 1];
     const nv_stmt *s = &top->b->stmts[top->next];
-    if (s->kind == NV_STMT_FOR) {
-      top->sum = add(top->sum, done, literal_count(w, s->expr));
-    } else if (!top->has_then) {
-      top->then = done;
-      top->has_then = true;
-      open_block(w, s->else_);
-      continue;
-    } else {
-      const int known = literal_truth(w->t, s->expr);
-      top->sum = add(top->sum, known == 1 ? top->then : known == 0 ? done : smaller(top->then, done), 1);
-      top->has_then = false;
-    }
-    top->next++;
+    forget(w, from, s->kind == NV_STMT_FOR);
+    if (!leave(w, s, done)) top->next++;
   }
   return done;
 }
 
+/* Inputs that are arrays whatever is given for them: a number has no axes. */
+static void know_inputs(counter *w) {
+  const nv_function *fn = w->fn;
+  w->t->arrays++;
+  for (uint32_t i = 0; i < fn->ninputs; i++) {
+    const nv_type_node *n = &w->t->s->types[fn->inputs[i].type];
+    const bool array = n->kind == NV_TYPE_ARRAY;
+    if (array && (w->entry || (n->ndims && w->t->s->type_dims[n->first_dim].kind != NV_DIM_ELLIPSIS)))
+      know(w, fn->inputs[i].name, true);
+  }
+}
+
 static nvt_cost count_body(counter *w, const nv_function *fn) {
   w->fn = fn;
-  nvt_cost sum = count_block(w, &fn->body);
-  count_expr(w, fn->outputs, &sum);
-  return sum;
+  w->wary = false;
+  for (;;) {
+    w->mistaken = false;
+    know_inputs(w);
+    nvt_cost sum = count_block(w, &fn->body);
+    const bool one = fn->outputs_kind == NV_OUT_SINGLE || fn->outputs == NV_NONE;
+    if (one) count_expr(w, fn->outputs, &sum);
+    for (nv_ast a = one ? NV_NONE : nvt_at(w->t, fn->outputs)->first; a != NV_NONE; a = nvt_at(w->t, a)->next)
+      count_expr(w, a, &sum); /* each by itself: there may be many */
+    w->nchanges = 0;
+    if (!w->mistaken || w->wary) return sum;
+    w->wary = true;
+  }
 }
 
 /* Functions that f needs first are counted first: calls never lead back (the parser has seen to it). */
@@ -183,51 +304,42 @@ static void count_functions(counter *w) {
   nv_drop(t->c, stack);
 }
 
-/* b: a block of fn; NULL: its body and outputs. */
-static nvt_cost least(nvt *t, const nv_function *fn, const nv_stmt_block *b) {
-  counter w = {.t = t, .fn = fn};
-  if (!t->costs) {
-    t->costs = NV_NEW_N(t->c, nvt_cost, (size_t)t->s->nfunctions + 1);
-    for (uint32_t k = 0; k < t->s->nfunctions; k++) t->costs[k].nodes = -1;
+/* As the entry, or as what others call. */
+static nvt_cost least(nvt *t, const nv_function *fn, bool entry) {
+  counter w = {.t = t};
+  if (!t->s->costs) { /* of every entry and signature the same */
+    nvt_cost *costs = NV_NEW_N(t->c, nvt_cost, (size_t)t->s->nfunctions + 1);
+    for (uint32_t k = 0; k < t->s->nfunctions; k++) costs[k].nodes = -1;
+    t->s->costs = costs;
   }
+  t->costs = t->s->costs;
   nvt_cost cost;
   for (;;) {
-    cost = b ? count_block(&w, b) : count_body(&w, fn);
+    w.entry = entry;
+    cost = count_body(&w, fn);
     if (!w.nmissing) break;
+    w.entry = false;
     count_functions(&w);
-    w.fn = fn;
   }
-  nv_drop(t->c, w.asts);
+  nv_drop(t->c, w.parts);
+  nv_drop(t->c, w.changes);
   nv_drop(t->c, w.blocks);
   nv_drop(t->c, w.missing);
   return cost;
 }
 
-nvt_cost nvt_least_cost(nvt *t, const nv_function *fn) { return least(t, fn, NULL); }
+nvt_cost nvt_least_cost(nvt *t, const nv_function *fn, bool entry) { return least(t, fn, entry); }
 
-struct nvt_body {
-  const nv_stmt_block *b;
-  nvt_cost cost;
-};
-
-/* Counted once a block: a loop may start as often as there are iterations. */
-nvt_cost nvt_least_of_block(nvt *t, const nv_stmt_block *b) {
-  const uint64_t hash = nv_hash(&b, sizeof b, 0); /* of an address: for looking up only */
-  uint32_t at = 0, k;
-  while ((k = nv_map_next(&t->body_map, hash, &at)) != NV_NONE)
-    if (t->bodies[k].b == b) return t->bodies[k].cost;
-  const nvt_cost cost = least(t, nvt_top(t)->fn, b);
-  NV_GROW(t->c, t->bodies, t->bodies_cap, (size_t)t->nbodies + 1);
-  t->bodies[t->nbodies] = (struct nvt_body){b, cost};
-  nv_map_add(t->c, &t->body_map, hash, t->nbodies++);
-  return cost;
+nvt_cost nvt_least_of_loop(nvt *t, const nv_stmt *s) {
+  const bool entry = t->nframes == 1;
+  if (!body_of(t, s->then_, entry)) least(t, nvt_top(t)->fn, entry);
+  const struct nvt_body *b = body_of(t, s->then_, entry);
+  return b ? b->cost : (nvt_cost){0, 0, 0};
 }
 
-bool nvt_affords(nvt *t, nvt_cost cost, int64_t times, nv_pos pos) {
-  const nvt_cost sum = add((nvt_cost){t->g->nnodes, t->calls}, cost, times);
+bool nvt_affords(nvt *t, nvt_cost cost, int64_t k, nv_pos pos) {
+  const nvt_cost sum = add((nvt_cost){t->g->nnodes + t->skipped.nodes, t->calls, 0}, cost, k);
   if (sum.nodes <= NVT_MAX_NODES && sum.calls <= NVT_MAX_NODES) return true;
-  if (!t->stop)
-    nvt_error(t, pos, "more than %lld %s", (long long)NVT_MAX_NODES, sum.nodes > NVT_MAX_NODES ? "nodes" : "calls");
-  t->stop = true;
+  nvt_over(t, pos, "more than %lld %s", (long long)NVT_MAX_NODES, sum.nodes > NVT_MAX_NODES ? "nodes" : "calls");
   return false;
 }

@@ -92,9 +92,8 @@ nv_value nvt_emit(nvt *t, nv_op op, const nv_value *in, uint32_t n, nv_attr attr
                   nv_pos pos) {
   nv_dtype dtype = NV_F32;
   const char *why = "";
-  if (t->g->nnodes >= NVT_MAX_NODES) {
-    if (!t->stop) nvt_error(t, pos, "more than %lld nodes", (long long)NVT_MAX_NODES);
-    t->stop = true;
+  if (t->g->nnodes + t->skipped.nodes >= NVT_MAX_NODES) {
+    nvt_over(t, pos, "more than %lld nodes", (long long)NVT_MAX_NODES);
     return NV_NONE;
   }
   if (!nv_infer(t->g, op, in, n, attr, &dtype, &shape, &why)) {

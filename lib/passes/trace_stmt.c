@@ -249,11 +249,10 @@ static void start_for(nvt *t, const nv_stmt *s) {
     }
   if (good) t->iterations += v.u.seq->n;
   if (t->iterations > NVT_MAX_ITERATIONS) {
-    nvt_error(t, pos, "more than %lld iterations", (long long)NVT_MAX_ITERATIONS);
-    t->stop = true;
+    nvt_over(t, pos, "more than %lld iterations", (long long)NVT_MAX_ITERATIONS);
     good = false;
   }
-  if (good && s->then_ && !nvt_affords(t, nvt_least_of_block(t, s->then_), v.u.seq->n, pos)) good = false;
+  if (good && s->then_ && !nvt_affords(t, nvt_least_of_loop(t, s), v.u.seq->n, pos)) good = false;
   if (!good) {
     for (uint32_t i = 0; i < s->ncarry; i++) nvt_rebind(t, s->carry[i], nvt_poison(), s->pos);
     return;
@@ -438,8 +437,7 @@ static void output_leaf(nvt *t, nv_ast a, nv_str name) {
       continue;
     }
     if (t->g->ninputs + t->g->noutputs >= NVT_MAX_PORTS) {
-      if (!t->stop) nvt_error(t, pos, "more than %d inputs and outputs", NVT_MAX_PORTS);
-      t->stop = true;
+      nvt_over(t, pos, "more than %d inputs and outputs", NVT_MAX_PORTS);
       break;
     }
     nv_graph_output(t->g, p.v.u.v, p.name, pos);
@@ -457,6 +455,7 @@ void nvt_start_body(nvt *t) {
 
 static void leave(nvt *t) {
   const nvt_frame *f = nvt_top(t);
+  nvt_end_of_call(t);
   while (t->nscopes > f->scopes) nvt_scope_pop(t);
   t->nframes--;
 }

@@ -349,8 +349,7 @@ static nvt_val entry_leaf(nvt *t, const nv_type_node *n, nv_str path, nv_pos pos
     return nvt_poison();
   }
   if (t->g->ninputs >= NVT_MAX_PORTS) {
-    if (!t->stop) nvt_error(t, pos, "more than %d inputs and outputs", NVT_MAX_PORTS);
-    t->stop = true;
+    nvt_over(t, pos, "more than %d inputs and outputs", NVT_MAX_PORTS);
     return nvt_poison();
   }
   nvt_val v = nvt_array(nv_graph_input(t->g, path, (nv_dtype)dtype, shape, pos));

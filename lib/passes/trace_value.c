@@ -56,21 +56,38 @@ static void note_calls(nvt *t, nv_pos pos) {
   }
 }
 
-bool nvt_error(nvt *t, nv_pos pos, const char *format, ...) {
-  va_list ap;
+static bool report(nvt *t, nv_pos pos, const char *format, va_list ap) {
   pos = nvt_place(t, pos);
   t->failed = true;
   if (t->stop) return false; /* what follows from a limit isn't reported again */
   if (t->c->errors < NV_MAX_ERRORS && reported(t->c, NUVECC_ERROR, pos)) return false;
-  va_start(ap, format);
   nv_error(t->c, pos, "%s", placed_text(t, text_of(t, format, ap)));
-  va_end(ap);
   note_calls(t, pos);
   return true;
 }
 
+bool nvt_error(nvt *t, nv_pos pos, const char *format, ...) {
+  va_list ap;
+  if (t->rehearsal) { /* the real thing will find it */
+    t->stop = true;
+    return false;
+  }
+  va_start(ap, format);
+  const bool said = report(t, pos, format, ap);
+  va_end(ap);
+  return said;
+}
+
+void nvt_over(nvt *t, nv_pos pos, const char *format, ...) {
+  va_list ap;
+  va_start(ap, format);
+  report(t, pos, format, ap);
+  va_end(ap);
+  t->stop = true;
+}
+
 void nvt_warn(nvt *t, nv_pos pos, const char *format, ...) {
-  if (t->c->ndiags >= MOST_WARNINGS) return;
+  if (t->rehearsal || t->c->ndiags >= MOST_WARNINGS) return;
   va_list ap;
   va_start(ap, format);
   pos = nvt_place(t, pos);
@@ -82,6 +99,7 @@ void nvt_warn(nvt *t, nv_pos pos, const char *format, ...) {
 
 void nvt_refuse(nvt *t, nv_pos pos, const char *format, ...) {
   va_list ap;
+  if (t->rehearsal) return;
   va_start(ap, format);
   const char *what = text_of(t, format, ap);
   va_end(ap);
@@ -100,7 +118,7 @@ nvt_slot *nvt_slot_of(nvt *t, nv_str name) {
     NV_GROW(t->c, t->slots, t->slots_cap, n);
     for (uint32_t i = t->nslots; i < n; i++)
       t->slots[i] =
-          (nvt_slot){NV_NONE, NV_NONE, NV_NONE, NV_NONE, NV_NONE, NV_NONE, NV_NOPS, false, false, 0};
+          (nvt_slot){NV_NONE, NV_NONE, NV_NONE, NV_NONE, NV_NONE, NV_NONE, NV_NOPS, false, false, 0, 0};
     t->nslots = n;
   }
   return &t->slots[name];
@@ -171,11 +189,12 @@ static int by_text(const void *a, const void *b) {
 
 void nvt_count(nvt *t, int64_t steps) {
   t->steps += steps;
-  if (t->stop || t->steps <= NVT_MAX_STEPS || t->steps / 32 <= t->g->nnodes + NVT_MAX_STEPS / 32) return;
+  if (t->rehearsal) nvt_too_long(t);
+  const int64_t nodes = t->g->nnodes + t->skipped.nodes;
+  if (t->stop || t->steps <= NVT_MAX_STEPS || t->steps / 32 <= nodes + NVT_MAX_STEPS / 32) return;
   const nv_ast root = t->nframes ? nvt_top(t)->root : NV_NONE;
-  nvt_error(t, root != NV_NONE ? nvt_at(t, root)->pos : t->entry->pos,
-            "tracing takes more than %lld steps (elements of lists and trees count, too)", (long long)NVT_MAX_STEPS);
-  t->stop = true;
+  nvt_over(t, root != NV_NONE ? nvt_at(t, root)->pos : t->entry->pos,
+           "tracing takes more than %lld steps (elements of lists and trees count, too)", (long long)NVT_MAX_STEPS);
 }
 
 nvt_val nvt_seq_make(nvt *t, nvt_kind kind, const nvt_val *at, const nv_str *names, uint32_t n) {

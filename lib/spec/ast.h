@@ -273,6 +273,7 @@ typedef struct nv_spec {
   uint32_t nfunctions, functions_cap; /* the built-in composites first */
   nv_entry *entries;
   uint32_t nentries, entries_cap;
+  void *costs; /* the trace pass's: what each function comes to at the least; NULL: not asked for yet */
 } nv_spec;
 
 /* Parses the user's document (c->doc) and the built-in composites into one spec. Errors are reported; NULL only when
