@@ -31,9 +31,11 @@ typedef struct cli_report {
 } cli_report;
 /* A nuvecc_options.report; user is a cli_report. Writes to standard error. */
 void cli_report_one(void *user, const nuvecc_diagnostic *d);
+/* From here on what cli_fail says goes the way of diagnostics. */
+void cli_report_start(cli_report *r);
 /* Ends a JSON list. */
 void cli_report_end(cli_report *r);
-/* "nuvecc: error: …" for what has no place in a spec. Returns status. */
+/* "nuvecc: error: …" for what has no place in a spec; in JSON a diagnostic of the file "nuvecc". Returns status. */
 int cli_fail(nuvecc_status status, const char *format, ...);
 
 /* ---- files.c ---- */

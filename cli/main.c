@@ -297,6 +297,7 @@ static bool settle(run *r, nuvecc_format *format) {
   if (form && strcmp(form, "text") && strcmp(form, "json"))
     return cli_fail(NUVECC_USAGE, "--diagnostics takes text or json, not '%s'", form), false;
   r->report.form = form && !strcmp(form, "json") ? CLI_JSON : CLI_TEXT;
+  cli_report_start(&r->report);
   if (color && strcmp(color, "auto") && strcmp(color, "always") && strcmp(color, "never"))
     return cli_fail(NUVECC_USAGE, "--color takes auto, always or never, not '%s'", color), false;
   r->report.color = color && strcmp(color, "auto") ? !strcmp(color, "always") : isatty(2) == 1;
@@ -384,10 +385,8 @@ int main(int argc, char **argv) {
   printed list[16];
   nuvecc_format format;
   r.dir = r.o.value[OPT_OUTPUT];
-  if (!settle(&r, &format)) return NUVECC_USAGE;
-  int n = collect(&r, list);
-  if (n < 0) return NUVECC_USAGE;
-  int code = compile(&r, list, n, format);
+  int n = settle(&r, &format) ? collect(&r, list) : -1;
+  int code = n < 0 ? (int)NUVECC_USAGE : compile(&r, list, n, format);
   cli_report_end(&r.report);
   nuvecc_free(r.unit);
   free(r.spec);

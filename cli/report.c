@@ -71,9 +71,20 @@ void cli_report_end(cli_report *r) {
   fputs(r->open ? "\n]}\n" : "{\"format\": \"nuvec-diagnostics-1\", \"diagnostics\": []}\n", stderr);
 }
 
+static cli_report *in_json; /* what diagnostics go to as JSON, NULL: they are text */
+
+void cli_report_start(cli_report *r) { in_json = r->form == CLI_JSON ? r : NULL; }
+
 int cli_fail(nuvecc_status status, const char *format, ...) {
   va_list ap;
   va_start(ap, format);
+  if (in_json) {
+    char text[4096];
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    cli_report_one(in_json, &(nuvecc_diagnostic){.severity = NUVECC_ERROR, .file = "nuvecc", .text = text});
+    return (int)status;
+  }
   fputs("nuvecc: error: ", stderr);
   vfprintf(stderr, format, ap);
   va_end(ap);

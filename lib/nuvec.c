@@ -178,6 +178,10 @@ static nuvecc_status run(nuvecc_unit *u, const void *bytes, size_t n) {
                               .text = nv_format(c, "%u more error%s not shown", more, more == 1 ? " is" : "s are")};
     c->options.report(c->options.user, &tail);
   }
+  if (wrong && !c->errors && c->options.report) {
+    nuvecc_diagnostic tail = {.severity = NUVECC_ERROR, .file = c->options.file, .text = "warnings are errors here"};
+    c->options.report(c->options.user, &tail);
+  }
   if (wrong) return NUVECC_SPEC;
 
   m->name = m->prefix_c = module_name(c, s);

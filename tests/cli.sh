@@ -195,12 +195,28 @@ t '-fsyntax-only writes nothing' test ! -e none
 t '-fsyntax-only finds errors' says 1 error -fsyntax-only wrong.yaml
 
 # ---- diagnostics ----
+sed 's/b: "float32\[4\]"/b: "float32[4]", c: "float32[4]"/' add.yaml > unused.yaml
 t 'the caret' test "$("$N" wrong.yaml 2>&1 | tail -2)" = "$(printf '      - y = a + c\n                ^')"
 t '--diagnostics=json' sh -c "$N --diagnostics=json wrong.yaml 2>&1 | python3 -c 'import json, sys; d = json.load(sys.stdin); e = d[\"diagnostics\"][-1]; assert d[\"format\"] == \"nuvec-diagnostics-1\" and (e[\"line\"], e[\"column\"], e[\"severity\"], e[\"file\"]) == (7, 17, \"error\", \"wrong.yaml\")'"
 t '--diagnostics=json of a right spec' sh -c "$N --diagnostics=json -fsyntax-only add.yaml 2>&1 | python3 -c 'import json, sys; assert json.load(sys.stdin)[\"diagnostics\"] == []'"
+t '-Werror says so' says 1 '^unused.yaml: error: warnings are errors here$' -Werror -fsyntax-only unused.yaml
+json() { # status, what must hold of the parsed diagnostics d, arguments of nuvecc: nothing but JSON is said
+  want=$1 test=$2
+  shift 2
+  "$N" --diagnostics=json "$@" > json.out 2> json.err
+  got=$?
+  [ "$got" = "$want" ] || { echo "exit status $got, wanted $want"; return 1; }
+  python3 -c "import json; x = json.load(open('json.err')); d = x['diagnostics']; assert x['format'] == 'nuvec-diagnostics-1'; assert $test, d"
+}
+t 'JSON: a file that is not there' json 3 \
+  "d == [{'severity': 'error', 'file': 'nuvecc', 'text': 'none.yaml: cannot be read: No such file or directory'}]" none.yaml
+t 'JSON: an entry that is not there' json 2 "d[-1]['text'] == \"no entry is named 'sub'\"" --entry=sub add.yaml
+t 'JSON: a wrong value' json 2 "d[-1]['text'] == \"--color takes auto, always or never, not 'no'\"" --color=no add.yaml
+t 'JSON: two texts' json 2 "'standard output' in d[-1]['text']" --emit-metal --emit-c add.yaml
+t 'JSON: warnings' json 0 "[x['severity'] for x in d] == ['warning']" -fsyntax-only unused.yaml
+t 'JSON: warnings as errors' json 1 "[x['severity'] for x in d] == ['warning', 'error'] and 'line' not in d[1]" -Werror -fsyntax-only unused.yaml
 t '--color=always' sh -c "$N --color=always wrong.yaml 2>&1 | grep -q '\\[1;31m'"
 t '--color=never' sh -c "! $N --color=never wrong.yaml 2>&1 | grep -q '\\[1'"
-sed 's/b: "float32\[4\]"/b: "float32[4]", c: "float32[4]"/' add.yaml > unused.yaml
 t 'a warning' says 0 "warning: .*'c'" -fsyntax-only unused.yaml
 t '-Werror' says 1 "warning: .*'c'" -Werror -fsyntax-only unused.yaml
 

@@ -87,8 +87,7 @@ typedef struct nvt_slot { /* what one interned text means; index: nv_str */
   uint16_t op;       /* nv_op, or NV_NOPS */
   bool looked_up;    /* op is known */
   bool output;       /* an output has this name */
-  uint32_t mark;     /* equal to nvt.stamp: marked */
-  uint32_t array;    /* equal to nvt.arrays: an array, surely (trace_count.c) */
+  uint32_t mark;     /* equal to nvt.stamp: marked; to nvt.arrays: an array, surely (trace_count.c) */
 } nvt_slot;
 
 /* ---- machine ---- */
@@ -169,7 +168,7 @@ typedef struct nvt {
   uint32_t stamp;       /* of the newest marking of slots */
   int64_t iterations, calls; /* so far */
   int64_t steps;        /* of work so far: work items, elements of lists and trees */
-  uint32_t arrays;      /* stamp of the newest count */
+  uint32_t arrays;      /* the stamp of the newest count */
   struct nvt_rehearsal *rehearsal; /* NULL: this is the real thing */
   struct { /* by the rehearsal, as these calls were seen before */
     int64_t nodes, steps;

@@ -403,7 +403,7 @@ void nvt_call(nvt *t, nv_ast ast, uint32_t function, const nvt_val *args) {
   const bool root = caller->root == ast;
   const uint32_t count = n->count;
   const uint32_t places = fn->ninputs + fn->nstatics + 1;
-  nvt_count(t, 16 + (int64_t)places);
+  nvt_count(t, 16 + 4 * (int64_t)places);
   NV_GROW(t->c, t->args, t->args_cap, places);
   memset(t->args, 0, places * sizeof *t->args);
   nvt_arg *in = t->args, *statics = t->args + fn->ninputs;

@@ -58,13 +58,13 @@ typedef struct counter {
 } counter;
 
 /* Is what the name means an array, surely? */
-static bool is_array(counter *w, nv_str name) { return nvt_slot_of(w->t, name)->array == w->t->arrays; }
+static bool is_array(counter *w, nv_str name) { return nvt_slot_of(w->t, name)->mark == w->t->arrays; }
 
 static void know(counter *w, nv_str name, bool array) {
   nvt_slot *s = nvt_slot_of(w->t, name);
   NV_GROW(w->t->c, w->changes, w->changes_cap, (size_t)w->nchanges + 1);
-  w->changes[w->nchanges++] = (change){name, s->array == w->t->arrays};
-  s->array = array ? w->t->arrays : 0;
+  w->changes[w->nchanges++] = (change){name, s->mark == w->t->arrays};
+  s->mark = array ? w->t->arrays : 0;
 }
 
 /* A block ends: an array is what was one before and is one still. */
@@ -72,9 +72,9 @@ static void forget(counter *w, uint32_t from, bool loop) {
   while (w->nchanges > from) {
     const change *k = &w->changes[--w->nchanges];
     nvt_slot *s = nvt_slot_of(w->t, k->name);
-    const bool now = s->array == w->t->arrays;
+    const bool now = s->mark == w->t->arrays;
     if (loop && k->array && !now) w->mistaken = true;
-    s->array = now && k->array ? s->array : 0;
+    s->mark = now && k->array ? s->mark : 0;
   }
 }
 
@@ -250,7 +250,7 @@ static nvt_cost count_block(counter *w, const nv_stmt_block *body) {
 /* Inputs that are arrays whatever is given for them: a number has no axes. */
 static void know_inputs(counter *w) {
   const nv_function *fn = w->fn;
-  w->t->arrays++;
+  w->t->arrays = ++w->t->stamp;
   for (uint32_t i = 0; i < fn->ninputs; i++) {
     const nv_type_node *n = &w->t->s->types[fn->inputs[i].type];
     const bool array = n->kind == NV_TYPE_ARRAY;

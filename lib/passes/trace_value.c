@@ -118,7 +118,7 @@ nvt_slot *nvt_slot_of(nvt *t, nv_str name) {
     NV_GROW(t->c, t->slots, t->slots_cap, n);
     for (uint32_t i = t->nslots; i < n; i++)
       t->slots[i] =
-          (nvt_slot){NV_NONE, NV_NONE, NV_NONE, NV_NONE, NV_NONE, NV_NONE, NV_NOPS, false, false, 0, 0};
+          (nvt_slot){NV_NONE, NV_NONE, NV_NONE, NV_NONE, NV_NONE, NV_NONE, NV_NOPS, false, false, 0};
     t->nslots = n;
   }
   return &t->slots[name];
