@@ -165,6 +165,11 @@ static nuvecc_status run(nuvecc_unit *u, const void *bytes, size_t n) {
       m->programs[m->nprograms++] = (nv_program){.entry = e, .signature = k, .style = e->style, .traced = g};
     }
   }
+  if (s) {
+    nv_drop(c, s->ast); /* large, and nothing behind the trace reads it */
+    s->ast = NULL;
+    s->nast = s->ast_cap = 0;
+  }
   end(u, 1, t);
   for (uint32_t k = 0; !c->options.syntax_only && !c->options.graphs_only && k < m->nprograms; k++)
     refuse_open(c, &m->programs[k]);

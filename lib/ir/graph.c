@@ -185,9 +185,16 @@ nv_value nv_graph_const(nv_graph *g, nv_dtype dtype, uint64_t bits, uint32_t ori
 
 uint32_t nv_graph_origin(nv_graph *g, uint32_t parent, nv_str function, nv_str name, uint32_t ordinal,
                          nv_pos pos) {
+  if (g->origins && !g->origins_cap) nv_bug(g->c, "an origin is added to those of another graph");
   NV_GROW(g->c, g->origins, g->origins_cap, (size_t)g->norigins + 1);
   g->origins[g->norigins] = (nv_origin){parent, function, name, ordinal, pos};
   return g->norigins++;
+}
+
+void nv_graph_share_origins(nv_graph *g, const nv_graph *from) {
+  g->origins = from->origins;
+  g->norigins = from->norigins;
+  g->origins_cap = 0;
 }
 
 void nv_graph_output(nv_graph *g, nv_value v, nv_str name, nv_pos pos) {

@@ -138,6 +138,8 @@ nv_value nv_graph_add(nv_graph *g, nv_op op, const nv_value *operands, uint32_t 
                       nv_shape shape, uint32_t origin);
 nv_value nv_graph_input(nv_graph *g, nv_str name, nv_dtype dtype, nv_shape shape, nv_pos pos);
 nv_value nv_graph_const(nv_graph *g, nv_dtype dtype, uint64_t bits, uint32_t origin);
+/* g, which has none, gets the origins of from; neither gets more of them. */
+void nv_graph_share_origins(nv_graph *g, const nv_graph *from);
 uint32_t nv_graph_origin(nv_graph *g, uint32_t parent, nv_str function, nv_str name, uint32_t ordinal, nv_pos pos);
 void nv_graph_output(nv_graph *g, nv_value v, nv_str name, nv_pos pos);
 

@@ -183,6 +183,8 @@ static void mark_picked(nv_fuser *f) {
 static void add_items(nv_fuser *f) {
   nv_graph *g = f->g;
   mark_picked(f);
+  NV_GROW(f->c, f->items, f->items_cap, (size_t)g->nnodes + g->noutputs + 1);
+  NV_GROW(f->c, f->edges, f->edges_cap, (size_t)g->npool + g->noutputs + 1);
   for (nv_node k = 0; k < g->nnodes; k++) add_node(f, k);
   f->nnode_items = f->nitems;
   for (uint32_t k = 0; k < g->noutputs; k++) add_output(f, k);

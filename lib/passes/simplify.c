@@ -173,11 +173,7 @@ static nv_graph *rebuild(const nv_graph *from, const bool *live, bool rules) {
   nv_ctx *c = from->c;
   walk w = {.c = c, .g = nv_graph_new(c, from->name)};
   nv_graph *g = w.g;
-  if (from->norigins) {
-    NV_GROW(c, g->origins, g->origins_cap, from->norigins);
-    memcpy(g->origins, from->origins, from->norigins * sizeof *g->origins);
-    g->norigins = from->norigins;
-  }
+  nv_graph_share_origins(g, from);
   uint32_t cap = 0;
   nv_value *map = nv_grow(c, NULL, &cap, (size_t)from->nvalues + 1, sizeof *map);
   for (uint32_t k = 0; k < from->ninputs; k++) {
@@ -226,6 +222,5 @@ nv_graph *nv_simplify(const nv_graph *g) {
   nv_drop(g->c, r->nodes);
   nv_drop(g->c, r->values);
   nv_drop(g->c, r->pool);
-  nv_drop(g->c, r->origins);
   return kept;
 }

@@ -55,9 +55,7 @@ static nv_graph *split_once(nv_graph *g, bool *more) {
   nv_value *to = nv_grow(c, NULL, &cap, (size_t)g->nvalues + 1, sizeof *to), *operands = NULL;
   uint32_t operands_cap = 0;
   *more = false;
-  NV_GROW(c, r->origins, r->origins_cap, (size_t)g->norigins + 1);
-  if (g->norigins) memcpy(r->origins, g->origins, g->norigins * sizeof *r->origins);
-  r->norigins = g->norigins;
+  nv_graph_share_origins(r, g);
   for (uint32_t k = 0; k < g->nnodes; k++) {
     const nv_node_rec *n = &g->nodes[k];
     NV_GROW(c, operands, operands_cap, (size_t)n->noperands + 1);
