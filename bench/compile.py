@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""compile.py - what the compiler itself costs: kernels and bytes of each example against the lower bound, milliseconds
-from exec to exit, and time and memory for generated chains."""
+"""compile.py - what the compiler itself costs: of each example, and of the graphs in bench/set, kernels, bytes against the
+lower bound, scratch against its own; milliseconds from exec to exit; time and memory for generated chains."""
 import json
 import os
 import subprocess
@@ -11,6 +11,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get('BUILD', 'build'))
 NUVECC = os.path.join(BUILD, 'nuvecc')
+SET = os.path.join(ROOT, 'bench', 'set')
 EXAMPLES = ('gelu.yaml', 'swiglu.yaml', 'bias_gelu_residual.yaml', 'adam.yaml', 'black_scholes.yaml', 'tonemap.yaml')
 EXEC_LIMIT_MS, CHAIN_LIMIT_S, CHAIN_LIMIT_MB = 20, 1, 200
 
@@ -52,17 +53,22 @@ def chain(n):
 
 
 def main():
-    print('%-26s %7s %14s %14s %7s %9s %9s %7s' % (
-        'example', 'kernels', 'bytes moved', 'lower bound', 'ratio', 'best ms', 'median', 'of 20'))
+    print('%-22s %7s %11s %11s %7s %11s %11s %8s %8s %6s' % (
+        'entry', 'kernels', 'bytes moved', 'lower bound', 'ratio', 'scratch', 'its bound', 'best ms', 'median', 'of 20'))
+    specs = [os.path.join(ROOT, 'specs', name) for name in EXAMPLES]
+    specs += [os.path.join(SET, name) for name in sorted(os.listdir(SET))]
     with tempfile.TemporaryDirectory() as tmp:
-        for name in EXAMPLES:
-            spec = os.path.join(ROOT, 'specs', name)
+        for spec in specs:
             text = subprocess.run([NUVECC, '--stats=json', spec], check=True, stdout=subprocess.PIPE).stdout
-            e = json.loads(text)['entries'][0]
             best, median = timed([NUVECC, spec, '-o', tmp], 20)
-            print('%-26s %7d %14d %14d %7.3f %9.2f %9.2f %6.0f%%' % (
-                name, e['kernels'], e['bytes_moved'], e['bytes_lower_bound'], e['bytes_moved'] / e['bytes_lower_bound'],
-                best * 1e3, median * 1e3, 100 * median * 1e3 / EXEC_LIMIT_MS))
+            for k, e in enumerate(json.loads(text)['entries']):
+                if k and spec.startswith(os.path.join(ROOT, 'specs')):
+                    break
+                print('%-22s %7d %11d %11d %7.3f %11d %11d' % (
+                    e['entry'], e['kernels'], e['bytes_moved'], e['bytes_lower_bound'],
+                    e['bytes_moved'] / e['bytes_lower_bound'], e['scratch_bytes'], e['scratch_bound']) +
+                    (' %8.2f %8.2f %5.0f%%' % (best * 1e3, median * 1e3, 100 * median * 1e3 / EXEC_LIMIT_MS)
+                     if k == 0 else ''))
         for n in (1000, 10000, 100000):
             spec = os.path.join(tmp, 'chain.json')
             with open(spec, 'w', encoding='utf-8') as f:

@@ -1,8 +1,9 @@
 /* fuse_split.c - from a group of items to kernels within the target's limits.
  *
- * A group that fits becomes one kernel, its statements in graph order. One that doesn't is put in depth-first order
- * from its results, which keeps few values open, and cut where the limits say so: each piece is the longest run of
- * items that fits. Pieces only read older pieces. */
+ * A group that fits becomes one kernel, its statements in graph order. One that only has too many results, of few
+ * operands, becomes several kernels of some of the results each, which compute what they share again. Any other is put
+ * in depth-first order from its results, which keeps few values open, and cut where the limits say so: each piece is
+ * the longest run of items that fits. Pieces only read older pieces. */
 #include "fuse.h"
 
 enum { LOOK_AHEAD = 128 }; /* items tried behind the last place where a piece could end */
@@ -259,18 +260,96 @@ static uint32_t most_statements(nv_fuser *f, const uint32_t *items, uint32_t n) 
   return UNROLLED / elements < most ? UNROLLED / elements : most;
 }
 
-void nv_split_group(nv_fuser *f, uint32_t *items, uint32_t n) {
+/* ---- by results ---- */
+
+static int64_t operand_bytes(const nv_kernel *k, bool written) {
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < k->noperands; i++)
+    if (k->operands[i].written == written) bytes += k->operands[i].elements * nv_dtype_size[k->operands[i].dtype];
+  return bytes;
+}
+
+/* Lowers those of n items that results [from, to) among them need, and stores these alone. */
+static void lower_results(nv_fuser *f, const uint32_t *items, uint32_t n, uint32_t from, uint32_t to, nv_kernel *k) {
+  struct result {
+    bool stored;
+    uint32_t port;
+  } *kept = NV_NEW_N(f->c, struct result, n);
+  uint32_t *list = NV_NEW_N(f->c, uint32_t, n), mark = ++f->epoch, group = f->items[items[0]].group, count = 0;
+  for (uint32_t i = 0, number = 0; i < n; i++) {
+    nv_item *w = &f->items[items[i]];
+    kept[i] = (struct result){w->stored, w->port};
+    if (!is_written(w)) continue;
+    if (number >= from && number < to) w->mark = mark;
+    else w->stored = false, w->port = NV_NONE;
+    number++;
+  }
+  for (uint32_t i = n; i-- > 0;) { /* users before what they use */
+    const nv_item *w = &f->items[items[i]];
+    if (w->mark != mark) continue;
+    list[n - ++count] = items[i];
+    for (uint32_t e = w->edges; e < w->edges + w->nedges; e++) {
+      const nv_edge *d = &f->edges[e];
+      if (d->kind == NV_EDGE_JOIN && f->items[d->item].group == group) f->items[d->item].mark = mark;
+    }
+  }
+  nv_lower_map(f, list + n - count, count, k);
+  for (uint32_t i = 0; i < n; i++) {
+    f->items[items[i]].stored = kept[i].stored;
+    f->items[items[i]].port = kept[i].port;
+  }
+}
+
+static bool fits(const nv_fuser *f, const nv_kernel *k, uint32_t statements) {
   const nv_target *t = f->c->target;
-  uint32_t most = most_statements(f, items, n);
+  return k->noperands <= t->max_buffers && nv_kernel_statements(k) <= statements && k->live <= t->max_live;
+}
+
+/* Of a group that has too many results in one kernel (whole), several kernels of some of them each, where reading the
+ * operands again moves at most half as many bytes more, and at most as many statements as one kernel may have are
+ * computed again. */
+static bool split_by_results(nv_fuser *f, const uint32_t *items, uint32_t n, const nv_kernel *whole) {
+  enum { MOST = 8 };
+  const nv_target *t = f->c->target;
+  nv_kernel parts[MOST];
+  uint32_t reads = 0, results = 0;
+  const int64_t read = operand_bytes(whole, false), written = operand_bytes(whole, true);
+  for (uint32_t i = 0; i < whole->noperands; i++) reads += !whole->operands[i].written;
+  for (uint32_t i = 0; i < n; i++) {
+    if (f->items[items[i]].kept && f->items[items[i]].node != NV_NONE) return false;
+    results += is_written(&f->items[items[i]]);
+  }
+  if (reads >= t->max_buffers || whole->live > t->max_live) return false;
+  const uint32_t most = t->max_buffers - reads, number = (results + most - 1) / most;
+  if (number < 2 || number > MOST || 2 * (number - 1) * read > read + written) return false;
+  if ((number - 1) * nv_kernel_statements(whole) > t->max_statements) return false;
+  bool good = true;
+  uint32_t made = 0;
+  for (; made < number && good; made++) {
+    parts[made] = (nv_kernel){0};
+    lower_results(f, items, n, results * made / number, results * (made + 1) / number, &parts[made]);
+    good = fits(f, &parts[made], t->max_statements);
+  }
+  for (uint32_t i = 0; i < made; i++)
+    if (good) nv_add_kernel(f, &parts[i]);
+    else nv_kernel_drop(f->c, &parts[i]);
+  return good;
+}
+
+void nv_split_group(nv_fuser *f, uint32_t *items, uint32_t n) {
+  const uint32_t most = most_statements(f, items, n);
   if (n <= most) {
     nv_kernel k = {0};
     uint32_t ncuts = f->plan->ncuts;
     nv_lower_rows(f, items, n, &k);
-    if (k.noperands <= t->max_buffers && nv_kernel_statements(&k) <= most && k.live <= t->max_live) {
+    if (fits(f, &k, most)) {
       nv_add_kernel(f, &k);
       return;
     }
+    f->plan->ncuts = ncuts;
+    const bool done = split_by_results(f, items, n, &k);
     nv_kernel_drop(f->c, &k);
+    if (done) return;
     f->plan->ncuts = ncuts;
   }
   split(f, items, n, most);
