@@ -107,6 +107,7 @@ def split(node):
 
 
 NO_REDUCTION = 4  # of Scatter and SliceUpdate: the update itself
+SCATTERS = ('scatter_max', 'scatter_min', 'scatter_add', 'scatter_prod', 'scatter')
 
 
 def slice_update(node):
@@ -132,6 +133,25 @@ def pad(node):
         width[axis] = [before, behind]
     value = written_number(value, node.inputs[1].dtype)
     return 'pad', {'pad_width': width, 'constant_values': value}, node.inputs[:1]
+
+
+def scatter(node):
+    """The updates of MLX's primitive have axes of size 1 where the index arrays count; larger blocks have no op."""
+    mode, axes = node.arguments
+    x, places, u = node.inputs[0], node.inputs[1:-1], node.inputs[-1]
+    lead = len(u.shape) - len(x.shape)
+    if any(u.shape[lead + a] != 1 for a in axes) or any(
+            k not in axes and u.shape[lead + k] != n for k, n in enumerate(x.shape)):
+        return None, {}
+    thin = [n for k, n in enumerate(u.shape) if k < lead or k - lead not in axes]
+    axis = list(axes) if len(axes) > 1 else axes[0]
+    return SCATTERS[mode], {'axis': axis}, [x, indices(places), ('reshape', [u], {'shape': thin})]
+
+
+def scatter_axis(node):
+    """Mode 0 adds."""
+    mode, axis = node.arguments
+    return ('put_along_axis' if mode == 1 else None), {'axis': axis}
 
 
 def indices(arrays):
@@ -195,6 +215,8 @@ TABLE = {
     'Reshape': shaped('reshape', shape=0),
     'Scan': scan,
     'Slice': shaped('slice', start=0, stop=1, step=2),
+    'Scatter': scatter,
+    'ScatterAxis': scatter_axis,
     'SliceUpdate': slice_update,
     'Softmax': shaped('softmax', axis=lambda n: -1),
     'Split': split,
@@ -468,9 +490,12 @@ class Writer:
 
     def operand(self, value):
         """A value as an operand: its name, or its constant; what is only spread out gets a node of its own. Lists have
-        one operand an element."""
+        one operand an element; (op, inputs, attributes) is a node of its own."""
         if isinstance(value, list):
             return [self.operand(v) for v in value]
+        if isinstance(value, tuple):
+            op, inputs, attributes = value
+            return self.node(op, [self.operand(v) for v in inputs], attributes)[0]
         if value.written is not None:
             return value.written
         if value.spread is not None:

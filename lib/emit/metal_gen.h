@@ -40,6 +40,10 @@ typedef struct nv_gen {
 static inline bool nv_moves(const nv_instr *i) { return i->kind == NV_I_LOAD || i->kind == NV_I_STORE; }
 /* How an offset moves along the innermost dim: 0 not at all, 1 by one and whole vectors stay whole, -1 otherwise. */
 int nv_stride(nv_ctx *c, nv_dim offset, nv_dim symbol);
+/* An operation, or what joins many. */
+static inline bool nv_computes(const nv_instr *i) {
+  return i->kind == NV_I_OP || i->kind == NV_I_REDUCE || i->kind == NV_I_SCAN || i->kind == NV_I_FOLD;
+}
 static inline bool nv_picks(const nv_instr *i) { return i->kind == NV_I_LOAD && i->nargs; }
 /* Does an element's index, or a constant's place, change along the innermost dim? NULL: the kernel picks nothing. */
 bool *nv_gen_varying(nv_ctx *c, const nv_kernel *k);
@@ -98,6 +102,9 @@ bool nv_scan_is_vector(nv_ctx *c, const nv_kernel *k, uint32_t operand);
 void nv_scan_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]);
 /* The symbols of blocks, and their variables. */
 void nv_gen_scan_symbols(nv_gen *e);
+
+/* ---- metal_fold.c: a MAP kernel's statements, where it folds ---- */
+void nv_gen_fold(nv_gen *e);
 
 /* ---- metal_map.c, metal_reduce.c, metal_column.c, metal_scan.c: what stands between a kernel's braces ---- */
 void nv_gen_map(nv_gen *e);

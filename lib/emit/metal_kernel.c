@@ -66,7 +66,7 @@ uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail) {
   const nv_dim symbol = nv_inner_symbol(k);
   const bool reduce = k->kind == NV_K_REDUCE;
   if (k->kind == NV_K_SCAN) return nv_scan_width(c, k);
-  if (symbol == NV_NONE || k->noperands > MANY) return 1;
+  if (symbol == NV_NONE || k->noperands > MANY || k->folds) return 1;
   if (!nv_dim_is_const(c, reduce ? k->reduce_extent : k->extent[k->rank - 1], &extent) || extent < LEAST) return 1;
   if (extent % 4 && (reduce || k->rank != 1 || k->guarded || extent >= NV_NARROW)) return 1;
   if (!reduce && k->guarded && (nv_stride(c, k->guard, symbol) != 1 || nv_dim_value(c, k->limit) % 4)) return 1;
@@ -255,6 +255,7 @@ static void prepare(nv_gen *e) {
   }
   if (reduce) nv_index_symbol(&e->index, counter, nv_names_take(&e->names, "e"));
   if (scan) nv_gen_scan_symbols(e);
+  if (k->folds) nv_index_symbol(&e->index, k->reduce_symbol, nv_names_fresh(&e->names, "j"));
 
   for (uint32_t i = 0; i < n; i++) {
     const nv_instr *p = &k->instrs[i];
@@ -291,7 +292,7 @@ void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const 
   const bool rows = k->kind == NV_K_ROWS;
   nv_gen e = {.b = b, .c = c, .g = p->graph, .k = k, .name = k->name ? k->name : "K"};
   for (uint32_t i = 0; i < k->ninstrs; i++)
-    e.noperations += k->instrs[i].kind == NV_I_OP || k->instrs[i].kind == NV_I_REDUCE || k->instrs[i].kind == NV_I_SCAN;
+    e.noperations += nv_computes(&k->instrs[i]);
   e.stem = stem_of(c, e.name);
   nv_names_init(&e.names, c);
   nv_index_init(&e.index, c, &e.names);

@@ -58,11 +58,15 @@ void nv_gen_map(nv_gen *e) {
     if (nv_index_uses(&e->index, e->index.symbols[d]))
       nv_printf(b, "  uint %s = pos.%c%s;\n", e->index.variables[d], nv_component_names[k->rank - 1 - d],
                 e->tail ? " * 4u" : "");
-  nv_index_declare(&e->index, b, 2, NV_NONE);
+  nv_index_declare(&e->index, b, 2, k->folds ? k->reduce_symbol : NV_NONE);
   if (k->guarded) {
     nv_line(b, 2, "if (%s >= %lld%s) {", nv_index_text(&e->index, e->guard), (long long)e->limit,
             e->limit < NV_NARROW ? "u" : "ul");
     nv_puts(b, "    return;\n  }\n");
+  }
+  if (k->folds) {
+    nv_gen_fold(e);
+    return;
   }
   if (e->width == 1) {
     nv_gen_scalar(e, 2, 0, k->ninstrs);

@@ -15,7 +15,9 @@ static const char *const short_forms[][2] = {
     {"divide", "div"},    {"equal", "eq"},      {"greater", "gt"},       {"greater_equal", "ge"},
     {"less", "lt"},       {"less_equal", "le"}, {"logical_and", "and"},  {"logical_not", "not"},
     {"logical_or", "or"}, {"maximum", "max"},   {"minimum", "min"},      {"multiply", "mul"},
-    {"negative", "neg"},  {"not_equal", "ne"},  {"pick", "gather"},    {"subtract", "sub"},
+    {"negative", "neg"},  {"set_at", "scatter"}, {"add_at", "scatter_add"}, {"multiply_at", "scatter_prod"},
+    {"maximum_at", "scatter_max"}, {"minimum_at", "scatter_min"},
+    {"not_equal", "ne"},  {"pick", "gather"},    {"subtract", "sub"},
 };
 
 static const char *short_name(const char *name) {
@@ -33,13 +35,14 @@ static const char *ops_of(nv_ctx *c, const nv_graph *g, const nv_kernel *k, uint
   bool converts = false;
   for (uint32_t i = 0; i < k->ninstrs && b.n <= LONGEST; i++) {
     const nv_instr *p = &k->instrs[i];
-    if (p->kind != NV_I_OP && p->kind != NV_I_REDUCE && p->kind != NV_I_SCAN && !nv_picks(p)) continue;
+    if (p->kind == NV_I_OP && p->value == NV_NONE) continue; /* part of a fold */
+    if (!nv_computes(p) && !nv_picks(p)) continue;
     if (p->kind == NV_I_OP && p->op == NV_OP_astype) {
       converts = true;
       continue;
     }
     nv_printf(&b, "%s%s", b.n ? "_" : "",
-              short_name(nv_ops[nv_picks(p) ? NV_OP_pick : (nv_op)p->op].name));
+              short_name(nv_ops[nv_picks(p) ? NV_OP_pick : p->kind == NV_I_FOLD ? k->reduce_op : (nv_op)p->op].name));
     if (p->kind == NV_I_SCAN && k->scan.part != NV_SCAN_WHOLE)
       nv_puts(&b, k->scan.part == NV_SCAN_TOTALS ? "_totals" : "_blocks");
     if (b.n <= KEPT) kept = b.n;

@@ -5,7 +5,8 @@
 static unsigned ops_of(const nv_kernel *k) {
   unsigned n = 0;
   for (uint32_t i = 0; i < k->ninstrs; i++) 
-    n += k->instrs[i].kind == NV_I_OP || k->instrs[i].kind == NV_I_REDUCE || k->instrs[i].kind == NV_I_SCAN;
+    n += k->instrs[i].kind == NV_I_OP || k->instrs[i].kind == NV_I_REDUCE || k->instrs[i].kind == NV_I_SCAN ||
+         k->instrs[i].kind == NV_I_FOLD;
   return n;
 }
 

@@ -131,6 +131,20 @@ static void pick(run *r, nv_value v, nv_value a, nv_value index, const int64_t *
                stride, nv_dtype_size[nv_dtype_of(r->g, v)]);
 }
 
+static void fold(run *r, nv_op op, nv_value v, const nv_node_rec *node, uint32_t axis) {
+  int64_t dims[NV_MAX_RANK], own[NV_MAX_RANK];
+  const nv_value a = nv_operand(r->g, node, 0), index = nv_operand(r->g, node, 1), u = nv_operand(r->g, node, 2);
+  const uint32_t rank = sizes_of(r, v, dims);
+  size_t outer = 1, inner = 1;
+  for (uint32_t k = 0; k < rank; k++)
+    if (k != axis) *(k < axis ? &outer : &inner) *= (size_t)dims[k];
+  sizes_of(r, u, own);
+  void *out = fresh(r, v);
+  if (bytes_of(r, v)) memcpy(out, data_of(r, a), bytes_of(r, v));
+  nv_eval_fold(nv_fold_joins(op), nv_dtype_of(r->g, v), out, data_of(r, index), nv_dtype_of(r->g, index) == NV_I64,
+               data_of(r, u), (size_t)own[0], outer, (size_t)dims[axis], inner, r->flush);
+}
+
 static void iota(run *r, nv_value v) {
   const size_t n = count_of(r, v);
   void *out = fresh(r, v);
@@ -258,6 +272,7 @@ static void run_node(run *r, const nv_node_rec *node) {
     break;
   }
   case NV_INDEX: iota(r, v); break;
+  case NV_FOLD: fold(r, op, v, node, (uint32_t)attr[0]); break;
   case NV_PICK: pick(r, v, nv_operand(g, node, 0), nv_operand(g, node, 1), attr); break;
   case NV_EXPAND: nv_bug(g->c, "evaluation of %s", nv_ops[op].name);
   }

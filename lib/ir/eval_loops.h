@@ -54,6 +54,10 @@ void nv_eval_padded(nv_ctx *c, const void *in, void *out, uint32_t rank, const i
  * int32) times stride; 0 where the index isn't from 0 below n. */
 void nv_eval_pick(const void *in, const void *index, bool wide, void *out, uint32_t rank, const int64_t *dims,
                   const int64_t *strides, int64_t n, int64_t stride, size_t size);
+/* Joins to out, of shape outer × n × inner, in order, each of count × outer × inner updates u at its index (int64
+ * where wide, else int32) along n; op is element-wise, or NV_OP_copy: the update replaces. */
+void nv_eval_fold(nv_op op, nv_dtype d, void *out, const void *index, bool wide, const void *u, size_t count,
+                  size_t outer, size_t n, size_t inner, bool flush);
 /* A reduction of rows: in is [rows, n] of dtype d, out [rows] of dtype result. spare has room for n
  * float32 or, where d is complex64, complex64 elements. */
 void nv_eval_rows(nv_op op, nv_dtype d, nv_dtype result, const void *in, void *out, size_t rows, size_t n,

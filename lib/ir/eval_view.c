@@ -100,3 +100,23 @@ void nv_eval_pick(const void *in, const void *index, bool wide, void *out, uint3
     }
   }
 }
+
+void nv_eval_fold(nv_op op, nv_dtype d, void *out, const void *index, bool wide, const void *u, size_t count,
+                  size_t outer, size_t n, size_t inner, bool flush) {
+  const size_t size = nv_dtype_size[d];
+  const nv_dtype dtypes[2] = {d, d};
+  for (size_t i = 0; i < count * outer * inner; i++) {
+    const int64_t at = wide ? ((const int64_t *)index)[i] : ((const int32_t *)index)[i];
+    if (at < 0 || (uint64_t)at >= n) continue;
+    const size_t rest = i % (outer * inner);
+    char *to = (char *)out + ((rest / inner * n + (size_t)at) * inner + rest % inner) * size;
+    const char *from = (const char *)u + i * size;
+    if (op == NV_OP_copy) {
+      memcpy(to, from, size);
+      continue;
+    }
+    _Alignas(8) char joined[8];
+    nv_eval_elem(op, dtypes, d, (const void *const[]){to, from}, joined, 1, flush);
+    memcpy(to, joined, size);
+  }
+}

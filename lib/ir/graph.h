@@ -12,8 +12,9 @@
  *   INPUT {index}   CONST {bits}   SIZE {parts…} (sizes.h)   astype {dtype}   transpose {permutation…}   expand_dims,
  *   squeeze {axes…} (sorted, counted in the result for expand_dims, in the operand for squeeze)   reshape, broadcast_to
  *   {} (the result's shape says it)   slice {firsts…, steps…}   pad_edge {elements before…}   iota {dtype}   pick
- *   {places…} (of every axis of the operand, the axis of the result that it is; -1: the index counts along it)   sum,
- *   max, mean, … {keepdims, axes…} (sorted; all of them listed, never "None")   cumsum, … {axis, reverse, exclusive}
+ *   {places…} (of every axis of the operand, the axis of the result that it is; -1: the index counts along it)
+ *   set_at, add_at, … {axis}   sum, max, mean, … {keepdims, axes…} (sorted; all of them listed, never "None")
+ *   cumsum, … {axis, reverse, exclusive}
  *   others {}
  */
 #ifndef NV_GRAPH_H

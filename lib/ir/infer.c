@@ -38,6 +38,9 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
   if (row->dtype == NV_DT_PICK) {
     if (operands[1] != NV_I32 && operands[1] != NV_I64)
       return fail(c, why, "%s takes an index of int32 or int64, not %s", row->name, nv_dtype_name[operands[1]]);
+    if (n == 3 && operands[2] != operands[0])
+      return fail(c, why, "%s has operands of %s and %s", row->name, nv_dtype_name[operands[0]],
+                  nv_dtype_name[operands[2]]);
     n = 1;
   }
   if (first && operands[0] != NV_BOOL)
@@ -305,6 +308,27 @@ static bool pick(nv_graph *g, const nv_value *operands, nv_attr attr, nv_shape *
   return true;
 }
 
+/* The index and the updates are of one shape: how many updates, then the sizes of a without the axis. */
+static bool fold_at(nv_graph *g, const nv_op_info *row, const nv_value *operands, nv_attr attr, nv_shape *shape,
+                    const char **why) {
+  nv_ctx *c = g->c;
+  const nv_shape a = nv_shape_at(g, operands[0]), u = nv_shape_at(g, operands[2]);
+  const uint32_t rank = nv_shape_rank(c, a);
+  const int64_t axis = nv_attr_count(c, attr) == 1 ? nv_attr_list(c, attr)[0] : -1;
+  if (axis < 0 || axis >= (int64_t)rank) return fail(c, why, "%s needs an axis of %s", row->name, nv_shape_text(c, a));
+  bool fits = u == nv_shape_at(g, operands[1]) && nv_shape_rank(c, u) == rank;
+  for (uint32_t k = 0; k < rank && fits; k++)
+    if ((int64_t)k != axis) fits = nv_shape_dims(c, a)[k] == nv_shape_dims(c, u)[(int64_t)k < axis ? k + 1 : k];
+  if (!fits)
+    return fail(c, why, "%s at %s of %s along axis %lld of %s", row->name,
+                nv_shape_text(c, nv_shape_at(g, operands[1])), nv_shape_text(c, u), (long long)axis,
+                nv_shape_text(c, a));
+  if (!nv_shape_is_static(c, a) || !nv_shape_is_static(c, u))
+    return fail(c, why, "not supported yet: %s of an open size", row->name);
+  *shape = a;
+  return true;
+}
+
 bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_attr attr, nv_dtype *dtype,
               nv_shape *shape, const char **why) {
   nv_ctx *c = g->c;
@@ -335,6 +359,7 @@ bool nv_infer(nv_graph *g, nv_op op, const nv_value *operands, uint32_t n, nv_at
   case NV_SH_REDUCE: fits = reduce(c, row, shapes[0], attr, shape, why); break;
   case NV_SH_PICK: fits = pick(g, operands, attr, shape, why); break;
   case NV_SH_SCAN: fits = scan(c, row, shapes[0], attr, shape, why); break;
+  case NV_SH_FOLD: fits = fold_at(g, row, operands, attr, shape, why); break;
   case NV_SH_NONE: return fail(c, why, "not supported yet: %s", row->name);
   }
   if (!fits) return false;

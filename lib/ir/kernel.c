@@ -39,7 +39,11 @@ static void put_instr(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t 
     if (i->nargs && i->checked) nv_printf(b, " where 0 <= v%u < %" PRId64, i->arg[0], i->count);
     break;
   default:
-    nv_printf(b, "%s%s", i->kind == NV_I_REDUCE ? "reduce " : i->kind == NV_I_SCAN ? "scan " : "", nv_ops[i->op].name);
+    nv_puts(b, i->kind == NV_I_REDUCE ? "reduce "
+               : i->kind == NV_I_SCAN ? "scan "
+               : i->kind == NV_I_FOLD ? "fold "
+                                      : "");
+    nv_puts(b, nv_ops[i->op].name);
     for (uint32_t a = 0; a < i->nargs; a++) nv_printf(b, "%sv%u", a ? ", " : " ", i->arg[a]);
     for (uint32_t a = 0; a < nv_attr_count(b->c, i->attr); a++)
       nv_printf(b, "%s%" PRId64, a ? ", " : " {", nv_attr_list(b->c, i->attr)[a]);

@@ -29,6 +29,8 @@ typedef enum nv_instr_kind {
   NV_I_SCAN,   /* SCAN kernels, once: arg[0] joined along the axis by op; what stands before and behind it runs once an
                   element. Of blocks arg[1] is what stands before the block; of totals what stands behind it runs once a
                   block. Behind it stands nothing that an instruction before it gave */
+  NV_I_FOLD,   /* MAP kernels, once: for reduce_symbol = 0, 1, … arg[2] is joined by op (copy: taken) to what there
+                  is, arg[0] at first, where arg[1] is true; what depends on that symbol stands before it */
   NV_I_STORE   /* operand, offset, arg[0] */
 } nv_instr_kind;
 
@@ -73,11 +75,12 @@ typedef struct nv_kernel {
   nv_kernel_kind kind;
   uint32_t rank;               /* MAP: 0..3; REDUCE, ROWS: 1 (points) */
   nv_dim extent[3], symbol[3]; /* each extent at most 2^30; a longer space is cut into two dims */
+  bool folds;                  /* MAP: has a FOLD */
   bool guarded;                /* MAP: the grid is larger than the space: points with guard >= limit return */
   nv_dim guard, limit;
   /* REDUCE, ROWS: elements a point, and their number e in row-major order; SCAN: the axis */
   nv_dim reduce_extent, reduce_symbol;
-  nv_op reduce_op;                     /* REDUCE; SCAN: cumsum, … */
+  nv_op reduce_op;                     /* REDUCE; SCAN: cumsum, …; of a MAP kernel that folds: the graph's */
   nv_scan scan;
   nv_instr *instrs;
   uint32_t ninstrs, instrs_cap;

@@ -77,3 +77,13 @@ uint64_t nv_value_of_nothing(nv_ctx *c, nv_op op, nv_dtype d) {
   default: nv_bug(c, "%s of nothing", nv_ops[op].name);
   }
 }
+
+nv_op nv_fold_joins(nv_op op) {
+  switch (op) {
+  case NV_OP_add_at: return NV_OP_add;
+  case NV_OP_multiply_at: return NV_OP_multiply;
+  case NV_OP_maximum_at: return NV_OP_maximum;
+  case NV_OP_minimum_at: return NV_OP_minimum;
+  default: return NV_OP_copy;
+  }
+}

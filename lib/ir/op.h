@@ -25,7 +25,8 @@ typedef enum nv_op_class {
   NV_SCAN,   /* along one axis: every element joined with all before it */
   NV_EXPAND, /* no node of its own: trace expands it (clip) */
   NV_INDEX,  /* iota: no operands, an element's value follows from its place */
-  NV_PICK    /* elements of the first operand, chosen by the values of the second */
+  NV_PICK,   /* elements of the first operand, chosen by the values of the second */
+  NV_FOLD    /* the third operand's elements joined, in order, to those of the first that the second says */
 } nv_op_class;
 
 typedef enum nv_dtype_rule {
@@ -42,7 +43,7 @@ typedef enum nv_dtype_rule {
   NV_DT_MEAN,          /* at least float */
   NV_DT_REAL,          /* the operand's; float32 for complex64 */
   NV_DT_SHIFT,         /* promoted, bool becoming uint8; result the same */
-  NV_DT_PICK,          /* result as the first operand, the second is int32 or int64 */
+  NV_DT_PICK,          /* result as the first operand (and the third), the second is int32 or int64 */
   NV_DT_INT32,         /* int32 */
   NV_DT_UINT32         /* uint32 */
 } nv_dtype_rule;
@@ -60,6 +61,7 @@ typedef enum nv_shape_rule {
   NV_SH_REDUCE,
   NV_SH_PICK,
   NV_SH_SCAN,
+  NV_SH_FOLD,
   NV_SH_NONE
 } nv_shape_rule;
 
@@ -142,6 +144,8 @@ uint64_t nv_scan_identity(nv_op op, nv_dtype d);
 void nv_op_arity(nv_op op, uint32_t *min, uint32_t *max);
 /* Bits in the result's dtype of a reduction of no elements. */
 uint64_t nv_value_of_nothing(nv_ctx *c, nv_op op, nv_dtype d);
+/* Of class NV_FOLD: the element-wise op that joins an element and an update; NV_OP_copy: the update itself. */
+nv_op nv_fold_joins(nv_op op);
 static inline uint32_t nv_op_results(nv_op op) { return nv_ops[op].results ? nv_ops[op].results : 1; }
 
 #endif

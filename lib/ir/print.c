@@ -147,6 +147,7 @@ static const char *dot_color(nv_op_class cls) {
   case NV_COPY: return "lightgray";
   case NV_LEAF:
   case NV_INDEX: return "white";
+  case NV_FOLD:
   case NV_PICK: return "lightgoldenrod";
   default: return "lightblue";
   }

@@ -138,8 +138,8 @@ static void add_node(nv_fuser *f, nv_node k) {
     add_item(f, NV_ITEM_PICK, v, k)->attr = n->attr;
     add_edge(f, nv_operand(g, n, 1));
     add_edge(f, nv_operand(g, n, 0));
-  } else if (info->cls == NV_SCAN) {
-    nv_item *w = add_item(f, NV_ITEM_SCAN, v, k);
+  } else if (info->cls == NV_SCAN || info->cls == NV_FOLD) {
+    nv_item *w = add_item(f, info->cls == NV_SCAN ? NV_ITEM_SCAN : NV_ITEM_FOLD, v, k);
     w->op = n->op;
     w->attr = n->attr;
     w->kept = true;
@@ -441,6 +441,7 @@ static void classify_edge(nv_fuser *f, uint32_t item, nv_edge *d, uint32_t *leav
   bool once = w->reduction != NV_NONE || w->row != NV_NONE; /* a point or row */
   if (!f->fuse) cut(d, NV_WHY_OFF);
   else if (is_picked(w, (uint32_t)(d - f->edges))) cut(d, NV_WHY_PICKED);
+  else if (w->kind == NV_ITEM_FOLD && d != &f->edges[w->edges]) cut(d, NV_WHY_FOLDED);
   else if (row != NV_NONE && (once ? row == w->row && f->order[d->operand] == 0 : nv_is_repeated_row(f, item, d, row)))
     d->kind = NV_EDGE_JOIN;
   else if (row != NV_NONE) cut(d, NV_WHY_ROW);
@@ -736,6 +737,7 @@ static void init(nv_fuser *f) {
   f->why[NV_WHY_ORDER] = "its elements are needed in another order";
   f->why[NV_WHY_KEPT] = "a copy is never computed twice";
   f->why[NV_WHY_CYCLE] = "a kernel between the two needs it, and one kernel would wait for itself";
+  f->why[NV_WHY_FOLDED] = "every element looks through it";
   f->why[NV_WHY_PICKED] = "an index chooses its elements";
   f->why[NV_WHY_BUFFERS] = nv_format(c, "one kernel would need more than %u buffers", (unsigned)t->max_buffers);
   f->why[NV_WHY_STATEMENTS] =
@@ -769,7 +771,10 @@ nv_plan *nv_fuse(nv_graph *g, bool fuse) {
     uint32_t *items = f.members + f.group_start[k], n = f.group_start[k + 1] - f.group_start[k];
     if (reduction_of(&f, items[0]) == items[0]) {
       nv_kernel kernel = {0};
-      (f.items[items[0]].kind == NV_ITEM_SCAN ? nv_lower_scan : nv_lower_reduce)(&f, items, n, &kernel);
+      const uint8_t kind = f.items[items[0]].kind;
+      (kind == NV_ITEM_SCAN   ? nv_lower_scan
+       : kind == NV_ITEM_FOLD ? nv_lower_fold
+                              : nv_lower_reduce)(&f, items, n, &kernel);
       nv_add_kernel(&f, &kernel);
     } else {
       nv_split_group(&f, items, n);

@@ -20,7 +20,7 @@ typedef enum nv_edge_kind {
 typedef enum nv_why { /* an edge was not fused */
   NV_WHY_NONE, NV_WHY_OFF, NV_WHY_REDUCED, NV_WHY_OUTER, NV_WHY_LONG, NV_WHY_LENGTHS, NV_WHY_ROW,
   NV_WHY_REDUCES, NV_WHY_REPEATS, NV_WHY_PART, NV_WHY_ORDER, NV_WHY_KEPT,
-  NV_WHY_CYCLE, NV_WHY_PICKED, NV_WHY_BUFFERS, NV_WHY_STATEMENTS, NV_WHY_UNROLLED, NV_WHY_LIVE, NV_NWHY
+  NV_WHY_CYCLE, NV_WHY_PICKED, NV_WHY_FOLDED, NV_WHY_BUFFERS, NV_WHY_STATEMENTS, NV_WHY_UNROLLED, NV_WHY_LIVE, NV_NWHY
 } nv_why;
 
 typedef struct nv_edge {
@@ -36,11 +36,13 @@ typedef enum nv_item_kind {
   NV_ITEM_CONST, /* a reduction of nothing */
   NV_ITEM_PICK,  /* the second edge's base, read where the first edge's value says */
   NV_ITEM_REDUCE,
-  NV_ITEM_SCAN /* joined along an axis; as a reduction, it has an epilogue */
+  NV_ITEM_SCAN, /* joined along an axis; as a reduction, it has an epilogue */
+  NV_ITEM_FOLD  /* updates joined to elements; the same */
 } nv_item_kind;
 
 /* Its kernel is its own, with what it reads and an epilogue. */
-#define nv_is_walk(item) ((item)->kind == NV_ITEM_REDUCE || (item)->kind == NV_ITEM_SCAN)
+#define nv_is_walk(item) \
+  ((item)->kind == NV_ITEM_REDUCE || (item)->kind == NV_ITEM_SCAN || (item)->kind == NV_ITEM_FOLD)
 
 typedef struct nv_item {
   nv_value value;     /* what it computes, or, an output, stores */
@@ -156,6 +158,8 @@ void nv_lower_rows(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k)
 void nv_lower_reduce(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);
 /* Does a step along axis of a view move by as many elements of its base everywhere? */
 bool nv_is_even(nv_fuser *f, nv_value view, uint32_t axis);
+/* A MAP kernel: items[0] is the fold, the others are its epilogue. */
+void nv_lower_fold(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);
 /* A SCAN kernel: items[0] is the scan, the others are its epilogue. */
 void nv_lower_scan(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);
 /* Instructions that become a statement: all but constants. */

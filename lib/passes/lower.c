@@ -57,6 +57,8 @@ typedef struct lowering {
   uint32_t nsymbols, nkept;   /* REDUCE, ROWS: the first nkept are the points' */
   nv_dim point;               /* REDUCE, ROWS: linear index of the result */
   element before;             /* SCAN of blocks: where what stands before the block is read */
+  element update;             /* FOLD: of the index and the updates */
+  nv_dim target;              /* FOLD: of an element of the result, its place along the axis */
   uint32_t *last_use;         /* an instruction */
 } lowering;
 
@@ -363,6 +365,15 @@ static uint32_t finish(lowering *l, const frame *t) {
                                    .value = w->value});
   }
   case NV_ITEM_PICK: return t->arg[1];
+  case NV_ITEM_FOLD: {
+    const uint32_t index = t->arg[1];
+    const uint32_t own = add_instr(l, (nv_instr){.kind = NV_I_INDEX, .dtype = l->k->instrs[index].dtype,
+                                                 .offset = l->target, .value = w->value});
+    const uint32_t same = add_instr(l, (nv_instr){.kind = NV_I_OP, .dtype = NV_BOOL, .op = NV_OP_equal, .nargs = 2,
+                                                  .arg = {index, own}, .value = NV_NONE});
+    return add_instr(l, (nv_instr){.kind = NV_I_FOLD, .dtype = (uint8_t)d, .op = (uint16_t)nv_fold_joins((nv_op)w->op),
+                                   .nargs = 3, .arg = {t->arg[0], same, t->arg[2]}, .value = w->value});
+  }
   case NV_ITEM_SCAN:
     return add_instr(l, (nv_instr){.kind = NV_I_SCAN, .dtype = (uint8_t)d, .op = (uint16_t)l->k->reduce_op,
                                    .nargs = w->nedges, .arg = {convert(l, t->arg[0], d, w->value), t->arg[1]},
@@ -388,6 +399,7 @@ static uint32_t next_arg(lowering *l) {
   if (d->kind == NV_EDGE_JOIN && !clone && f->items[d->item].mark == l->epoch) return f->items[d->item].instr;
   element e = w->kind == NV_ITEM_VIEW ? before_view(l, w->value, t->e) : t->e;
   if (w->kind == NV_ITEM_SCAN && t->next == 1) e = l->before;
+  if (w->kind == NV_ITEM_FOLD && t->next > 0) e = l->update;
   e = before_views(l, d->operand, e, true);
   if (d->kind == NV_EDGE_INDEX) return add_index(l, d->base, e.linear);
   if (d->kind == NV_EDGE_INPUT || d->kind == NV_EDGE_CUT || (d->kind == NV_EDGE_JOIN && !clone))
@@ -827,6 +839,37 @@ void nv_lower_rows(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k)
     k->reduce_op = (nv_op)f->items[reduction].op;
     l.scope = ++f->epoch;
     compute_points(&l, items, 0, n);
+  }
+  end_kernel(&l);
+}
+
+void nv_lower_fold(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) {
+  lowering l = start(f, k, NV_K_MAP);
+  const nv_item *w = &f->items[items[0]];
+  const uint32_t along = (uint32_t)nv_attr_list(l.c, w->attr)[0];
+  bool all[NV_MAX_RANK] = {0};
+  int64_t dims[NV_MAX_RANK];
+  element e = {.shape = nv_shape_at(l.g, w->value), .split = true};
+  add_axes(&l, &e, all, false);
+  l.nkept = l.nsymbols;
+  const uint32_t rank = get_dims(l.c, e.shape, dims);
+  e.linear = join(l.c, e.at, dims, rank);
+  l.target = e.at[along];
+  l.update = (element){.shape = nv_shape_at(l.g, f->edges[w->edges + 2].operand), .split = true};
+  get_dims(l.c, l.update.shape, dims);
+  if (dims[0] > MOST) nv_raise(l.c, NUVECC_SPEC, "not supported yet: more than 2^30 updates");
+  k->folds = true;
+  k->reduce_op = (nv_op)w->op;
+  k->reduce_extent = nv_dim_const(l.c, dims[0]);
+  k->reduce_symbol = l.update.at[0] = new_symbol(l.c, "u", NV_NONE, dims[0]);
+  for (uint32_t i = 0, at = 1; i < rank; i++)
+    if (i != along) l.update.at[at++] = e.at[i];
+  l.update.linear = join(l.c, l.update.at, dims, rank);
+  compute(&l, items[0], &e, e.linear);
+  l.scope = ++f->epoch;
+  for (uint32_t i = 1; i < n; i++) {
+    element at = {.shape = nv_shape_at(l.g, f->items[items[i]].value), .linear = e.linear};
+    compute(&l, items[i], &at, e.linear);
   }
   end_kernel(&l);
 }

@@ -407,6 +407,10 @@ static void pass_on(planner *s, need *needs, const nv_node_rec *n) {
     return;
   }
   if (!of->all && !of->n) return;
+  if (nv_ops[n->op].cls == NV_FOLD) {
+    for (uint32_t i = 0; i < n->noperands; i++) need_all(s, &needs[nv_operand(g, n, i)]);
+    return;
+  }
   if (of->all && n->op != NV_OP_slice) {
     for (uint32_t i = 0; i < n->noperands; i++)
       if (!is_empty(s, nv_operand(g, n, i))) need_all(s, &needs[nv_operand(g, n, i)]);

@@ -57,7 +57,7 @@ nvt_by nvt_concatenate, nvt_stack, nvt_meshgrid; /* trace_move.c */
 nvt_of nvt_split, nvt_pad, nvt_repeat, nvt_tile, nvt_roll, nvt_diag, nvt_diagonal, nvt_trace;
 /* trace_index.c */
 nvt_of nvt_take, nvt_take_along_axis, nvt_gather, nvt_dynamic_slice;
-nvt_of nvt_slice_update, nvt_dynamic_slice_update, nvt_as_strided, nvt_contiguous;
+nvt_of nvt_slice_update, nvt_dynamic_slice_update, nvt_put_along_axis, nvt_scatter, nvt_as_strided, nvt_contiguous;
 nvt_of nvt_reduce; /* trace_reduce.c */
 nvt_by nvt_random; /* trace_random.c */
 

@@ -276,7 +276,8 @@ static bool list_indices(nvt *t, const nvt_opcall *call, const int64_t *dims, ui
   nv_shape shapes[NV_MAX_RANK], all;
   const char *why;
   if ((list ? a->v.u.seq->n : 1) != n || n == 0) {
-    nvt_error(t, a->pos, "gather: index arrays for %u axes, not for %u", n, list ? a->v.u.seq->n : 1);
+    nvt_error(t, a->pos, "%s: index arrays for %u axes, not for %u", nv_ops[call->op].name, n,
+              list ? a->v.u.seq->n : 1);
     return false;
   }
   for (uint32_t i = 0; i < n; i++) {
@@ -287,7 +288,7 @@ static bool list_indices(nvt *t, const nvt_opcall *call, const int64_t *dims, ui
   }
   if (!count_from_0(t, call, dims, rank, axes, n, b)) return false;
   if (!nv_broadcast_shapes(t->c, shapes, n, &all, &why)) {
-    nvt_error(t, a->pos, "gather: %s", why);
+    nvt_error(t, a->pos, "%s: %s", nv_ops[call->op].name, why);
     return false;
   }
   b->nlead = nv_shape_rank(t->c, all);
@@ -349,10 +350,11 @@ nvt_val nvt_dynamic_slice(nvt *t, const nvt_opcall *call, nv_value x) {
 
 /* ---- parts replaced ---- */
 
-/* The update in the dtype of a and of the shape dims, to which it broadcasts; NV_NONE: reported. */
-static nv_value update_operand(nvt *t, const nvt_opcall *call, nv_value a, const int64_t *dims, uint32_t rank) {
+/* The update, an operand, in the dtype of a and of the shape dims, to which it broadcasts; NV_NONE: reported. */
+static nv_value update_operand(nvt *t, const nvt_opcall *call, uint32_t operand, nv_value a, const int64_t *dims,
+                               uint32_t rank) {
   const nv_shape want = nv_shape_of_ints(t->c, dims, rank);
-  const nvt_arg *u = &call->in[1];
+  const nvt_arg *u = &call->in[operand];
   nv_shape both;
   const char *why;
   uint64_t bits;
@@ -424,7 +426,7 @@ nvt_val nvt_slice_update(nvt *t, const nvt_opcall *call, nv_value a) {
   if (!nvt_read_attrs(t, call, nv_shape_at(t->g, a), &part)) return nvt_poison();
   const int64_t *list = nv_attr_list(t->c, part.attr);
   for (uint32_t k = 0; k < rank; k++) count[k] = nv_dim_value(t->c, nv_shape_dims(t->c, part.shape)[k]);
-  nv_value u = update_operand(t, call, a, count, rank);
+  nv_value u = update_operand(t, call, 1, a, count, rank);
   if (u == NV_NONE) return nvt_poison();
   if (!nv_shape_count(t->c, part.shape)) return nvt_array(a);
   nvt_val cond = nvt_none();
@@ -464,7 +466,7 @@ nvt_val nvt_dynamic_slice_update(nvt *t, const nvt_opcall *call, nv_value a) {
   }
   blocks b;
   if (!starts(t, call, 2, dims, rank, &b)) return nvt_poison();
-  nv_value u = update_operand(t, call, a, size, rank);
+  nv_value u = update_operand(t, call, 1, a, size, rank);
   if (u == NV_NONE) return nvt_poison();
   if (!nv_shape_count(t->c, nv_shape_at(t->g, u))) return nvt_array(a);
   nvt_val cond = nvt_none();
@@ -491,6 +493,115 @@ nvt_val nvt_dynamic_slice_update(nvt *t, const nvt_opcall *call, nv_value a) {
   if (picks && u != NV_NONE) u = read_blocks(t, call, cond.kind == NVT_NONE, u, &b);
   if (u == NV_NONE || cond.kind == NVT_NONE) return nvt_done(u);
   return nvt_step(t, call, true, NV_OP_where, cond, nvt_array(u), nvt_array(a));
+}
+
+/* ---- updates by index ---- */
+
+/* op of a, along axis, by updates of shape [count] + a without axis; the index broadcasts to that. */
+static nv_value fold_at(nvt *t, const nvt_opcall *call, bool last, nv_op op, nv_value a, nv_value index, nv_value u,
+                        uint32_t axis) {
+  int64_t dims[NV_MAX_RANK];
+  const int64_t attr = axis;
+  if (index == NV_NONE || u == NV_NONE) return NV_NONE;
+  const uint32_t rank = nvt_sizes_of(t, u, dims);
+  const nv_value in[3] = {a, nvt_repeated(t, call, false, index, dims, rank), u};
+  if (in[1] == NV_NONE) return NV_NONE;
+  nvt_step_origin(t, call, last);
+  return nvt_emit(t, op, in, 3, nv_attr_make(t->c, &attr, 1), 0, call->pos);
+}
+
+nvt_val nvt_put_along_axis(nvt *t, const nvt_opcall *call, nv_value a) {
+  int64_t dims[NV_MAX_RANK], own[NV_MAX_RANK], whole[NV_MAX_RANK], perm[NV_MAX_RANK];
+  const nvt_arg *where = &call->in[1], along = nvt_attr(call, 0);
+  const uint32_t given = nvt_sizes_of(t, a, whole);
+  const bool flat = along.v.kind == NVT_NONE;
+  nv_value i = index_operand(t, call, where->v, where->pos), x = flat ? flattened(t, call, a) : a;
+  uint32_t axis = 0;
+  if (i == NV_NONE || x == NV_NONE) return nvt_poison();
+  const uint32_t rank = nvt_sizes_of(t, x, dims), r = nvt_sizes_of(t, i, own);
+  if (!flat && !nvt_axis_attr(t, call, 0, rank, &axis)) return nvt_poison();
+  bool fits = r == rank;
+  for (uint32_t k = 0; k < rank && fits; k++) {
+    fits = k == axis || own[k] == dims[k] || own[k] == 1;
+    if (k != axis) own[k] = dims[k];
+    perm[k] = k == 0 ? axis : k <= axis ? k - 1 : k;
+  }
+  if (!fits) {
+    nvt_error(t, where->pos, "put_along_axis: indices of shape %s along axis %u of %s",
+              nvt_show_shape(t, nv_shape_at(t->g, i)), axis, nvt_show_shape(t, nv_shape_at(t->g, x)));
+    return nvt_poison();
+  }
+  nv_value u = update_operand(t, call, 2, a, own, rank);
+  if (u == NV_NONE) return nvt_poison();
+  if (!nv_shape_count(t->c, nv_shape_at(t->g, u)) || !nv_shape_count(t->c, nv_shape_at(t->g, a))) return nvt_array(a);
+  i = normal_index(t, call, i, dims[axis], dims[axis]);
+  if (i != NV_NONE) i = nvt_repeated(t, call, false, i, own, rank);
+  if (axis) i = nvt_transposed(t, call, false, i, perm), u = nvt_transposed(t, call, false, u, perm);
+  return nvt_done(nvt_reshaped(t, call, true, fold_at(t, call, !flat || given == 1, NV_OP_set_at, x, i, u, axis), whole,
+                               given));
+}
+
+static nv_op fold_of(nv_op op) {
+  switch (op) {
+  case NV_OP_scatter_add: return NV_OP_add_at;
+  case NV_OP_scatter_prod: return NV_OP_multiply_at;
+  case NV_OP_scatter_max: return NV_OP_maximum_at;
+  case NV_OP_scatter_min: return NV_OP_minimum_at;
+  default: return NV_OP_set_at;
+  }
+}
+
+/* Several axes are moved to the front and made one. */
+nvt_val nvt_scatter(nvt *t, const nvt_opcall *call, nv_value a) {
+  int64_t dims[NV_MAX_RANK], moved[NV_MAX_RANK], axes[NV_MAX_RANK], perm[NV_MAX_RANK], back[NV_MAX_RANK];
+  int64_t thin[NV_MAX_RANK], wide[2 * NV_MAX_RANK], rows = 1, joint = 1;
+  const nvt_arg where = nvt_attr(call, 0);
+  const uint32_t rank = nvt_sizes_of(t, a, dims);
+  blocks b;
+  uint32_t n, m = 0;
+  if (!nvt_axes(t, call, 0, &where, rank, axes, &n)) return nvt_poison();
+  for (uint32_t k = 0; k < rank; k++) b.at[k] = NV_NONE;
+  if (!list_indices(t, call, dims, rank, axes, n, &b) || !fits_rank(t, call, b.nlead + rank - n)) return nvt_poison();
+  const uint32_t axis = n == 1 ? (uint32_t)axes[0] : 0;
+  bool turned = false;
+  for (uint32_t k = 0; k < rank; k++)
+    if (n > 1 && b.at[k] != NV_NONE) perm[m++] = k;
+  for (uint32_t k = 0; k < rank; k++)
+    if (n == 1 || b.at[k] == NV_NONE) perm[m++] = k;
+  blocks front = b;
+  for (uint32_t k = 0; k < rank; k++) {
+    moved[k] = dims[perm[k]];
+    back[perm[k]] = k;
+    turned = turned || perm[k] != (int64_t)k;
+    front.at[k] = b.at[perm[k]];
+    front.size[k] = 1;
+    if (n > 1 && k < n) joint *= moved[k];
+  }
+  for (uint32_t k = 0; k < b.nlead; k++) rows *= wide[k] = b.lead[k];
+  uint32_t r = b.nlead; /* the updates' shape: lead, then a without the axes */
+  for (uint32_t k = 0; k < rank; k++)
+    if (n == 1 ? k != axis : k >= n) wide[r++] = moved[k];
+  nv_value u = update_operand(t, call, 2, a, wide, r);
+  if (u == NV_NONE) return nvt_poison();
+  if (!nv_shape_count(t->c, nv_shape_at(t->g, u)) || !nv_shape_count(t->c, nv_shape_at(t->g, a))) return nvt_array(a);
+  int64_t lines[NV_MAX_RANK + 1] = {rows}; /* one axis of all updates, then a without the axes */
+  const uint32_t nlines = r - b.nlead + 1;
+  for (uint32_t k = 1; k < nlines; k++) lines[k] = wide[b.nlead + k - 1];
+  u = nvt_reshaped(t, call, false, u, lines, nlines);
+  for (uint32_t k = 0; k < nlines; k++) thin[k] = k ? 1 : rows;
+  nv_value i = n == 1 ? nvt_repeated(t, call, false, b.at[axis], b.lead, b.nlead)
+                      : one_index(t, call, &front, moved, n, 0, n - 1, joint);
+  i = nvt_reshaped(t, call, false, i, thin, nlines);
+  if (turned) a = nvt_transposed(t, call, false, a, perm);
+  if (n > 1) {
+    for (uint32_t k = n; k < rank; k++) thin[k - n + 1] = moved[k];
+    thin[0] = joint;
+    a = nvt_reshaped(t, call, false, a, thin, rank - n + 1);
+  }
+  if (a == NV_NONE) return nvt_poison();
+  a = fold_at(t, call, n == 1, fold_of(call->op), a, i, u, axis);
+  if (n > 1) a = nvt_reshaped(t, call, !turned, a, moved, rank);
+  return nvt_done(turned ? nvt_transposed(t, call, true, a, back) : a);
 }
 
 /* Elements of the flattened array at offset and strides, all of which it has. */

@@ -4,12 +4,6 @@
 
 /* Ops of nuvec-ops(5) and nuvec-spec(5) that have no row yet: known names, so no suggestion. */
 static const char *const future_ops[] = {"matmul",
-                                         "put_along_axis",
-                                         "scatter",
-                                         "scatter_add",
-                                         "scatter_max",
-                                         "scatter_min",
-                                         "scatter_prod",
                                          "sort",
                                          "argsort",
                                          "partition",
@@ -290,6 +284,11 @@ static nv_value operand(nvt *t, const nvt_arg *a, nv_dtype want, bool shaped, nv
   return v;
 }
 
+/* Does operand k take a list of index arrays? */
+static bool is_index_list(nv_op op, uint32_t k) {
+  return k == 1 && (op == NV_OP_gather || (op >= NV_OP_scatter && op <= NV_OP_scatter_min));
+}
+
 static bool check_operands(nvt *t, nvt_opcall *call, bool *poison) {
   *poison = false;
   for (uint32_t i = 0; i < call->n; i++)
@@ -300,7 +299,8 @@ static bool check_operands(nvt *t, nvt_opcall *call, bool *poison) {
   for (uint32_t i = 0; i < call->n; i++) {
     const nvt_arg *a = &call->in[i];
     if (!a->given || a->v.kind == NVT_ARRAY || nvt_is_number(a->v)) continue;
-    if (call->op == NV_OP_concatenate || call->op == NV_OP_stack || (call->op == NV_OP_gather && i == 1)) continue;
+    if (call->op == NV_OP_concatenate || call->op == NV_OP_stack || is_index_list(call->op, i))
+      continue;
     nvt_error(t, a->pos, "%s takes arrays, not %s", nv_ops[call->op].name, nvt_show(t, a->v));
     return false;
   }

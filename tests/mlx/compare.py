@@ -52,6 +52,22 @@ def drawn(name):
     return lambda ins, at: getattr(mx.random, name)(**keyword(at), key=ins[0])
 
 
+def updated(name, ins, at):
+    """x.at[…].NAME(updates), or x[…] = updates."""
+    x, places, u = ins[0], list(ins[1:-1]), ins[-1]
+    axes = at.get('axis', 0)
+    axes = [axes] if isinstance(axes, int) else list(axes)
+    axes = [a % x.ndim for a in axes]
+    order = [*axes, *(k for k in range(x.ndim) if k not in axes)]
+    x = mx.transpose(mx.array(x), order)
+    index = tuple(mx.broadcast_arrays(*places)) if len(places) > 1 else places[0]
+    if name:
+        x = getattr(x.at[index], name)(u)
+    else:
+        x[index] = u
+    return mx.transpose(x, [order.index(k) for k in range(x.ndim)])
+
+
 # Ops that aren't mx.NAME(*inputs, **attributes).
 CALLS = {
     **{name: drawn(name) for name in ('uniform', 'normal', 'bernoulli', 'randint')},
@@ -66,6 +82,9 @@ CALLS = {
                                                                     for k in ('start', 'stop', 'step'))))],
     'depends': lambda ins, at: mx.depends([ins[0]], list(ins[1:]))[0],
     'gather': lambda ins, at: gather(ins[0], ins[1:], at),
+    **{op: lambda ins, at, name=name: updated(name, ins, at) for op, name in (
+        ('scatter', None), ('scatter_add', 'add'), ('scatter_prod', 'multiply'), ('scatter_max', 'maximum'),
+        ('scatter_min', 'minimum'))},
     'slice_update': lambda ins, at: replaced(*ins, at),
     'dynamic_slice_update': lambda ins, at: mx.slice_update(*ins, at['axes']),
     'dynamic_slice': lambda ins, at: mx.slice(*ins, at['axes'], at['slice_size']),

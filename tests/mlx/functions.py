@@ -138,6 +138,19 @@ def set_block(rng, x):
     return lambda x: mx.slice_update(x, x[tuple(size)], start, (axis,))
 
 
+def put(rng, x):
+    axis = rng.randrange(x.ndim)
+    i = counted(rng, x.shape[axis], [1 if k == axis else n for k, n in enumerate(x.shape)])
+    return lambda x: mx.put_along_axis(x, i, mx.array(1).astype(x.dtype), axis)
+
+
+def updated(name):
+    def step(rng, x):
+        i = mx.array(rng.sample(range(x.shape[0]), min(x.shape[0], 3)))  # MLX takes equal ones in any order
+        return lambda x: getattr(x.at[i], name)(mx.abs(x[:i.size]))
+    return step
+
+
 def strided(rng, x):
     n = x.size
     return lambda x: mx.as_strided(x, (2, max(n - 1, 1)), (1 if n > 1 else 0, 1))
@@ -193,7 +206,7 @@ UNARY.update({
     'softmax 0': one_axis('softmax'), 'var 1': reduced('var', ddof=1)})
 UNARY.update({'slice': sliced, 'index': lambda rng, x: lambda x: x[-1],
               'split': lambda rng, x: lambda x: mx.split(x, 2, -1)[1], 'take': taken,
-              'take_along_axis': taken_along, 'index arrays': indexed, 'slice from': cut_out, 'set slice': set_part, 'set block': set_block,
+              'take_along_axis': taken_along, 'index arrays': indexed, 'slice from': cut_out, 'set slice': set_part, 'set block': set_block, 'put': put,
               'as_strided': strided,
               'pad': lambda rng, x: lambda x: mx.pad(x, 1, constant_values=2), 'roll': lambda rng, x: lambda x: mx.roll(x, 1),
               'nn.glu': layer('glu'), 'narrow view': lambda rng, x: lambda x: mx.view(x, mx.uint8),
@@ -207,6 +220,7 @@ BINARY = {n: plain(n) for n in (
     'not_equal less less_equal greater greater_equal logical_and logical_or bitwise_and bitwise_or bitwise_xor '
     'left_shift right_shift array_equal outer').split()}
 BINARY['equal_nan'] = lambda rng, *s: lambda a, b: mx.array_equal(a, b, equal_nan=True)
+UNARY.update({'at ' + n: updated(n) for n in ('add', 'multiply', 'maximum', 'minimum')})
 BINARY['take by'] = by_value
 BINARY['concatenate'] = lambda rng, *s: lambda a, b: mx.concatenate([a, b], -1)
 BINARY['depends'] = lambda rng, *s: lambda a, b: mx.depends([a], [b])[0]

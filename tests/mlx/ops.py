@@ -232,7 +232,7 @@ def is_exact(o, case=None):
         return False
     picks = ('max', 'min', 'any', 'all', 'argmax', 'argmin', 'cummax', 'cummin')
     moves = (*VIEWS, *CREATED, *SEVERAL, *INDEXED, *RANDOM, 'random_key', 'dropout',
-             'slice_update', 'dynamic_slice_update', 'full_like', 'depends')
+             'slice_update', 'dynamic_slice_update', 'put_along_axis', 'scatter', 'full_like', 'depends')
     if o['name'] == 'normal':
         return False
     return o['exact'] or o['class'] in ('view', 'copy') or o['name'] in picks or o['name'] in moves

@@ -496,6 +496,92 @@ def reductions():
         case(name + '(x, axis=1, ddof=1)', np.full(3, np.nan, 'float32'), x=array((3, 1)))
 
 
+JOINS = {'scatter': lambda a, u: u, 'scatter_add': lambda a, u: a | u if a.dtype == bool else a + u,
+         'scatter_prod': lambda a, u: a & u if a.dtype == bool else a * u, 'scatter_max': np.maximum, 'scatter_min': np.minimum}
+
+
+def scattered(op, x, indices, u, axes=(0,)):
+    """Element by element, in order, as the manual says it."""
+    out = x.copy()
+    lead = np.broadcast_shapes(*(np.shape(i) for i in indices))
+    rest = tuple(d for k, d in enumerate(x.shape) if k not in axes)
+    indices = [np.broadcast_to(i, lead).astype(object) for i in indices]
+    u = np.broadcast_to(np.asarray(u).astype(x.dtype), lead + rest)
+    for place in np.ndindex(*lead):
+        at = [slice(None)] * x.ndim
+        good = True
+        for i, axis in zip(indices, axes):
+            a = i[place] + (x.shape[axis] if i[place] < 0 else 0)
+            good = good and 0 <= a < x.shape[axis]
+            at[axis] = int(a)
+        if good:
+            at = tuple(at)
+            with np.errstate(all='ignore'):
+                out[at] = JOINS[op](out[at], u[place]).astype(x.dtype)
+    return out
+
+
+def put_along(x, i, u, axis):
+    out = x.copy()
+    i = np.broadcast_to(i, x.shape[:axis] + (i.shape[axis],) + x.shape[axis + 1:])
+    u = np.broadcast_to(u, i.shape)
+    for place in np.ndindex(*i.shape):
+        a = int(i[place]) + (x.shape[axis] if i[place] < 0 else 0)
+        if 0 <= a < x.shape[axis]:
+            out[place[:axis] + (a,) + place[axis + 1:]] = u[place]
+    return out
+
+
+def scatters():
+    i = np.array([2, 0, 2, -1, 2, 9, -7, 0], 'int32')
+    far = np.array([[2**32, 1], [-2**40, -1]], 'int64')
+    for d in ('bool', 'uint8', 'int16', 'int64', 'float16', 'float32'):
+        x, u = array((5, 3), d), array((8, 3), d)
+        for op in JOINS:
+            case('%s(x, i, u)' % op, scattered(op, x, [i], u), x=x, i=i, u=u)
+    x = array((5, 3)) + np.float32(0.1)
+    big = np.array([[1e8, 1, -1e8, 3.3e-3, 2, 1e-9, 7, -0.0]], 'float32').T
+    for op in JOINS:
+        case('%s(x, i, u)' % op, scattered(op, x, [i], big), x=x, i=i, u=big)
+        case('%s(x, i, u, axis=1)' % op, scattered(op, x, [i], big, (1,)), x=x, i=i, u=big)
+        case('%s(x, i, u, -1)' % op, scattered(op, x, [far], 3, (1,)), x=x, i=far, u=np.array(3, 'uint8'))
+        case('%s(x, i, 2, 0) * 2' % op, scattered(op, x, [i], 2) * np.float32(2), x=x, i=i)
+        case('%s(x, i, u)' % op, scattered(op, x, [i[3]], big[0]), x=x, i=i[3], u=big[0])
+        case('%s(x, i, u)' % op, x, x=x, i=i[:0], u=big[:0])
+        case('%s(x, i, u)' % op, np.zeros((0, 3), 'float32'), x=np.zeros((0, 3), 'float32'), i=i, u=big)
+        case('%s(x, i, u)' % op, np.zeros((5, 0), 'float32'), x=np.zeros((5, 0), 'float32'), i=i, u=big)
+    t = array((3, 4, 5))
+    a, b = np.array([0, 2, -1, 2, 5], 'int32'), np.array([1, -1, 3, 3, 0], 'int64')
+    for op in ('scatter', 'scatter_add', 'scatter_max'):
+        for axes, rest in (((0, 1), 5), ((0, 2), 4), ((2, 1), 3), ((1, 2), 3)):
+            u = array((5, rest)) + 9
+            case('%s(x, [i, j], u, %s)' % (op, list(axes)), scattered(op, t, [a, b], u, axes), x=t, i=a, j=b, u=u)
+        case('%s(x, [i, j, 1], 4, [0, 1, 2])' % op, scattered(op, t, [a[:, None], b, np.int32(1)], 4, (0, 1, 2)), x=t,
+             i=a[:, None], j=b)
+    count = np.bincount(np.array([1, 3, 1, 1, 0, 3]), minlength=7).astype('int32')
+    case('scatter_add(zeros([7], int32), x, 1)', count, x=np.array([1, 3, 1, 1, 0, 3], 'uint8'))
+    case('scatter_add(x * 2, i + 1, u * 3) + 1', scattered('scatter_add', x * np.float32(2), [i + 1], big * np.float32(3))
+         + np.float32(1), x=x, i=i, u=big)
+    case('sum(scatter_add(x, i, u), axis=1)', scattered('scatter_add', t[0], [a], 2).sum(1, dtype='float32'), x=t[0], i=a,
+         u=np.array(2, 'float32'))
+    case('scatter(x, arange(3), u)', t[0][[0, 0, 0, 3]], x=t[0], u=t[0][0])
+    case('scatter(x, arange(4)[::-1], x)', t[0][::-1], x=t[0])
+    case('scatter_add(transpose(x), i, u)', scattered('scatter_add', t[0].T, [a], t[0].T), x=t[0], i=a, u=t[0].T)
+    case('scatter_add(x[::-1], i, u[:, ::2])', scattered('scatter_add', t[0][::-1], [a], array((5, 10))[:, ::2]), x=t[0], i=a,
+         u=array((5, 10)))
+    case('scatter(x, x, x)', scattered('scatter', a, [a], a), x=a)
+    y = array((4, 5))
+    k = np.array([[1, -1, 1], [4, 0, 4], [9, -5, 2], [-6, 2, 2]], 'int32')
+    v = array((4, 3)) + 70
+    case('put_along_axis(x, i, u, 1)', put_along(y, k, v, 1), x=y, i=k, u=v)
+    case('put_along_axis(x, i, u, axis=-1)', put_along(y, k[:1], v, 1), x=y, i=k[:1], u=v)
+    case('put_along_axis(x, i, 3, axis=0)', put_along(y, k[:, :1], np.float32(3), 0), x=y, i=k[:, :1])
+    case('put_along_axis(x, i, u[0])', put_along(y.reshape(-1), k[:, 0], np.float32(8), 0).reshape(4, 5), x=y, i=k[:, 0],
+         u=np.array([8], 'float32'))
+    case('put_along_axis(x, i, u, 1)', y, x=y, i=k[:, :0], u=v[:, :0])
+    case('put_along_axis(x, argx, 0.0, 1) + x', put_along(y, k[:, 1:2], np.float32(0), 1) + y, x=y, argx=k[:, 1:2])
+
+
 def main():
     bit_views()
     views()
@@ -507,6 +593,7 @@ def main():
     with np.errstate(all='ignore'), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         reductions()
+    scatters()
     with open(os.path.join(HERE, 'moves.json'), 'w', encoding='utf-8') as f:
         f.write('[\n' + ',\n'.join(json.dumps(c, separators=(',', ':')) for c in cases) + '\n]\n')
     print('%d cases' % len(cases))

@@ -6,7 +6,7 @@ CREATION = ('full', 'zeros', 'ones', 'full_like', 'zeros_like', 'ones_like', 'ar
             'tril', 'triu')
 MOVEMENT = ('concatenate', 'stack', 'split', 'pad', 'repeat', 'tile', 'roll', 'meshgrid', 'diag', 'diagonal')
 INDEXING = ('take', 'take_along_axis', 'gather', 'dynamic_slice', 'slice_update', 'dynamic_slice_update', 'as_strided',
-            'contiguous')
+            'contiguous', 'put_along_axis', 'scatter', 'scatter_add', 'scatter_prod', 'scatter_max', 'scatter_min')
 RANDOM = ('random_bits', 'uniform', 'normal', 'bernoulli', 'randint', 'dropout')
 EXPANSIONS = RANDOM + ('random_key', 'random_split') + VIEWS + CREATION + MOVEMENT + INDEXING
 INTS = ('uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int16', 'int32', 'int64')
@@ -144,7 +144,14 @@ def indices(g, fits=lambda shape: True):
     return name, shape
 
 
-def index(g, op, name, shape):
+def n_of(shape):
+    n = 1
+    for d in shape:
+        n *= d
+    return n
+
+
+def index(g, op, dtype, name, shape):
     r, rank = g.rng, len(shape)
     if not rank:
         return None
@@ -166,6 +173,17 @@ def index(g, op, name, shape):
             return None
         out = tuple(d if k == a else e if d == 1 else d for k, (d, e) in enumerate(zip(i[1], shape)))
         return 'take_along_axis(%s, %s, %d)' % (name, i[0], a), out
+    if op == 'put_along_axis':
+        i = indices(g, lambda s: len(s) == rank and all(k == a or d in (1, e) for k, (d, e) in enumerate(zip(s, shape))))
+        return i and ('put_along_axis(%s, %s, %s, %d)' % (name, i[0], g.literal(dtype), a), shape)
+    if op.startswith('scatter'):
+        i = indices(g)
+        if not i or n_of(i[1]) * n_of(shape) > 60000:
+            return None
+        rest = i[1] + shape[:a] + shape[a + 1:]
+        u = [v[0] for v in g.values if v[1] == dtype and g.fits(v[2], rest) == rest]
+        u = r.choice(u) if u and r.random() < 0.8 else g.literal(dtype)
+        return '%s(%s, %s, %s, %d)' % (op, name, i[0], u, a - rank), shape
     if op == 'contiguous':
         return 'contiguous(%s)' % name, shape
     if op == 'as_strided':
@@ -227,7 +245,7 @@ def draw(g, op, dtype, name, shape):
 def expand(g, op, dtype, v):
     """Appends a call of op, which takes (or gives) dtype; v is a value of it. False when it can't."""
     made = draw(g, op, dtype, v[0], v[2]) if op in RANDOM else view(g.rng, op, v[0], v[2]) if op in VIEWS else create(g, op, dtype, v[0], v[2]) if op in CREATION else \
-        move(g, op, dtype, v[0], v[2]) if op in MOVEMENT else index(g, op, v[0], v[2]) if op in INDEXING else None
+        move(g, op, dtype, v[0], v[2]) if op in MOVEMENT else index(g, op, dtype, v[0], v[2]) if op in INDEXING else None
     if not made:
         return False
     n = 1

@@ -301,6 +301,17 @@ static void inference(void **state) {
   ATTR(-1, -2);
   INFER("pick", "axis 1 of [2, 3] isn't axis -2 of [2, 3]", f, i);
 
+  ATTR(0);
+  const nv_shape updates = shape(2, 5, 3, 0);
+  const nv_value u = in(NV_F32, updates), at = in(NV_I32, updates), half = in(NV_F16, updates);
+  INFER("add_at", "float32[2, 3]", f, at, u);
+  INFER("set_at", "set_at takes an index of int32 or int64, not float32", f, u, u);
+  INFER("set_at", "set_at has operands of float32 and float16", f, at, half);
+  INFER("maximum_at", "maximum_at at [5, 3] of [2, 3] along axis 0 of [2, 3]", f, at, f);
+  INFER("add_at", "not supported yet: add_at of an open size", open, at, u);
+  ATTR(2);
+  INFER("add_at", "add_at needs an axis of [2, 3]", f, at, u);
+
   ATTR(0, 0, 1);
   INFER("sum", "float32[]", f);
   INFER("sum", "int32[]", b);
