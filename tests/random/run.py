@@ -26,7 +26,7 @@ def output(*command):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument('--graphs', type=int, default=100000 if os.environ.get('LONG') else 400)
+    p.add_argument('--graphs', type=int, default=100000 if os.environ.get('LONG') else 700)
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--keep', help='leave the documents here')
     p.add_argument('--dtypes', default='all', help='only these, by commas; all: every one')

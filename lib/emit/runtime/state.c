@@ -187,7 +187,7 @@ static void nvr_free_state(nvr_state *s) {
 static nuvec_status nvr_state_create(nvr_function *f, const void *initial, size_t size, nvr_state **out) {
   nvr_state *s;
   nvr_context *c;
-  nuvec_status status = NUVEC_OK;
+  nuvec_status status;
   void *pool;
   *out = NULL;
   if (!f) return NUVEC_NULL;
@@ -200,11 +200,12 @@ static nuvec_status nvr_state_create(nvr_function *f, const void *initial, size_
     s->now = calloc(1, size);
     s->next = calloc(1, size);
   }
+  pool = objc_autoreleasePoolPush();
   if (!s || !s->now || !s->next)
     status = nvr_fail(c, NUVEC_OUT_OF_MEMORY, "%s: no memory for a state", f->entry->name);
-  pool = objc_autoreleasePoolPush();
-  if (status == NUVEC_OK) status = nvr_fill_state(s, initial);
-  if (status == NUVEC_OK) {
+  else
+    status = nvr_fill_state(s, initial);
+  if (s && status == NUVEC_OK) {
     pthread_mutex_lock(&c->lock);
     c->objects++;
     f->states++;

@@ -212,6 +212,10 @@ static int nvr_open(nvr_file *in, const char *path) {
   return in->header && fread(in->header, 1, in->length, in->file) == in->length;
 }
 
+static const char *nvr_file_dtype(int dtype) {
+  return dtype >= 0 && dtype < NVR_NDTYPES ? nvr_dtypes[dtype] : "?";
+}
+
 /* Types of the leaves as the file has them. The file keeps dtype and rank. */
 static nuvec_status nvr_read_types(nvr_state *s, const nvr_form *f, const nvr_file *in, const char *path, void *leaves,
                                    int64_t *shape, uint64_t *starts) {
@@ -220,6 +224,7 @@ static nuvec_status nvr_read_types(nvr_state *s, const nvr_form *f, const nvr_fi
   nvr_tensor t;
   size_t k;
   int d, found;
+  memset(&t, 0, sizeof t);
   for (k = 0; k < f->ninputs; k++) {
     nuvec_array *a = nvr_leaf_at(leaves, &f->inputs[k]);
     const char *name = f->inputs[k].name;
@@ -229,7 +234,7 @@ static nuvec_status nvr_read_types(nvr_state *s, const nvr_form *f, const nvr_fi
     if (!found) return nvr_fail(c, NUVEC_FILE, "%s: %s has no array %s", e->name, path, name);
     if (t.dtype != (int)a->dtype || t.rank != a->rank)
       return nvr_fail(c, NUVEC_FILE, "%s: in %s %s is of dtype %s and rank %d; the state's is %s and %d", e->name, path,
-                      name, t.dtype < 0 ? "?" : nvr_dtypes[t.dtype], t.rank, nvr_dtypes[a->dtype], (int)a->rank);
+                      name, nvr_file_dtype(t.dtype), t.rank, nvr_file_dtype((int)a->dtype), (int)a->rank);
     for (d = 0; d < t.rank; d++) shape[d] = t.shape[d];
     a->shape = shape;
     shape += t.rank;
@@ -247,19 +252,19 @@ static nuvec_status nvr_read_state(nvr_state *s, const nvr_file *in, const char 
   const nvr_form *f = nvr_form_of_leaves(e, s->now);
   void *leaves = malloc(s->size);
   int64_t *shapes = (int64_t *)malloc((f->ninputs * NVR_MAX_RANK + 1) * sizeof *shapes);
-  uint64_t *starts = (uint64_t *)malloc((f->ninputs + 1) * sizeof *starts);
+  uint64_t *starts = (uint64_t *)calloc(f->ninputs + 1, sizeof *starts);
   id buffers[NVR_NDTYPES];
   nuvec_status status = NUVEC_OK;
   size_t k;
   memset(buffers, 0, sizeof buffers);
-  if (!leaves || !shapes || !starts)
+  if (!leaves || !shapes || !starts) {
     status = nvr_fail(c, NUVEC_OUT_OF_MEMORY, "%s: no memory to load a state", e->name);
-  if (status == NUVEC_OK) {
+  } else {
     memcpy(leaves, s->now, s->size);
     status = nvr_read_types(s, f, in, path, leaves, shapes, starts);
   }
   if (status == NUVEC_OK) status = nvr_lay_out(c, e, f, leaves, buffers);
-  for (k = 0; status == NUVEC_OK && k < f->ninputs; k++) {
+  for (k = 0; starts && status == NUVEC_OK && k < f->ninputs; k++) {
     const nuvec_array *a = nvr_leaf_at(leaves, &f->inputs[k]);
     if (f->inputs[k].from != NVR_STATE || !a->bytes) continue;
     if (starts[k] >> 40 ||
@@ -267,7 +272,7 @@ static nuvec_status nvr_read_state(nvr_state *s, const nvr_file *in, const char 
         fread(a->host, 1, a->bytes, in->file) != a->bytes)
       status = nvr_fail(c, NUVEC_FILE, "%s: %s ends before the bytes of %s do", e->name, path, f->inputs[k].name);
   }
-  if (status == NUVEC_OK) {
+  if (leaves && status == NUVEC_OK) {
     memcpy(s->now, leaves, s->size);
     nvr_drop_buffers(s->now_buffers);
     memcpy(s->now_buffers, buffers, sizeof buffers);
