@@ -198,7 +198,7 @@ static void put_vector_loads(const scanner *s, uint32_t indent, uint32_t from, u
       continue;
     }
     nv_line(e->b, indent, "%s %s = %s[%s];", type, name, e->buffer[p->operand], nv_index_text(&e->index, e->offset[i]));
-    e->text[i] = nv_format(e->c, p->dtype == NV_BOOL ? "%s[%s] != 0" : "%s[%s]", name, component(s));
+    e->text[i] = nv_format(e->c, p->dtype == NV_BOOL ? "(%s[%s] != 0)" : "%s[%s]", name, component(s));
   }
 }
 
