@@ -124,14 +124,15 @@ def arange(node):
 
 
 def pad(node):
-    """By one number; axes that aren't named stay."""
+    """By one finite real number; axes that aren't named stay."""
     axes, low, high = node.arguments
     value, width = node.scalar(1), [[0, 0] for _ in node.inputs[0].shape]
-    if value is None:
+    value = value.real if isinstance(value, complex) and not value.imag else value
+    if value is None or isinstance(value, complex) or value - value != 0:
         return None, {}
     for axis, before, behind in zip(axes, low, high):
         width[axis] = [before, behind]
-    value = written_number(value, node.inputs[1].dtype)
+    value = Number('%.9g' % value) if isinstance(value, float) else value
     return 'pad', {'pad_width': width, 'constant_values': value}, node.inputs[:1]
 
 

@@ -13,7 +13,7 @@ def block(x, mask):
 
 
 def lacking(x):
-    return mx.sort(x), mx.exp(x), mx.cumsum(x, axis=0)
+    return mx.sort(x), mx.exp(x), mx.partition(x, 1)
 
 
 def not_exported(x):

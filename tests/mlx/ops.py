@@ -65,6 +65,7 @@ INDEXED = {'take': (((4, 5), [(2, 3)], {'axis': 1}), ((4, 5), [(3,)], {'axis': 0
            'dynamic_slice': (((4, 9), [(1,)], {'axes': [1], 'slice_size': [2, 3]}), ((4, 9), [()], {'axes': [0], 'slice_size': [1, 9]}))}
 
 
+UPDATES = ('slice_update', 'dynamic_slice_update')  # the random functions have them
 SEVERAL = {'split': ((((4, 6),), {'indices_or_sections': 2}), (((4, 6),), {'indices_or_sections': [1], 'axis': 1})),
            'meshgrid': ((((3,), (2,)), {}), (((3,), (2,)), {'sparse': True, 'indexing': 'ij'}))}  # two results
 
@@ -150,7 +151,7 @@ def cases(o):
     elif name in CREATED or not n:
         for at in CREATED.get(name, ()):
             yield Case(name, [], at)
-    elif o['class'] in ('elem', 'copy', 'expand') and name not in (*VIEWS, *INDEXED, *REDUCTIONS, 'view'):
+    elif o['class'] in ('elem', 'copy', 'expand') and name not in (*VIEWS, *INDEXED, *REDUCTIONS, *UPDATES, 'view'):
         for ins, at in element_wise(o, n):
             yield Case(name, ins, at, o['results'])
     elif name in INDEXED:

@@ -52,7 +52,7 @@ def refused(folder):
     """Texts of what is wrong with refusals: all findings at once, status 1, nothing written."""
     bad = []
     for name, words in (('lacking', ['node 0, Sort(0): float32[4] -> float32[4]: no op for it',
-                                     'node 2, Scan(2, 0, False, True): float32[4] -> float32[4]: no op for it']),
+                                     'node 2, Partition(1, 0): float32[4] -> float32[4]: no op for it']),
                         ('not_exported', ['Sort: no op for it', 'CumLogAddExp: MLX cannot export it']),
                         ('double', ['float64[4]: no such dtype on a Metal GPU'])):
         path = os.path.join(folder, name + '.json')
