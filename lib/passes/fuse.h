@@ -149,6 +149,15 @@ bool nv_is_repeated_row(nv_fuser *f, uint32_t item, const nv_edge *d, uint32_t t
 /* Lowers a group of element-wise items and reductions of rows to kernels within the target's limits. */
 void nv_split_group(nv_fuser *f, uint32_t *items, uint32_t n);
 
+/* ---- lower_index.c ---- */
+/* A symbol below extent. The point in its name keeps it apart from the dims of a spec; number NV_NONE: none. */
+nv_dim nv_index_symbol_of(nv_ctx *c, const char *name, uint32_t number, int64_t extent);
+/* The sizes of a shape, all of which are known; its rank. */
+uint32_t nv_known_dims(nv_ctx *c, nv_shape s, int64_t *dims);
+/* The row-major index of the element at[0], at[1], … of an array of n dims, and back. */
+nv_dim nv_join_index(nv_ctx *c, const nv_dim *at, const int64_t *dims, uint32_t n);
+void nv_split_index(nv_ctx *c, nv_dim linear, const int64_t *dims, uint32_t n, nv_dim *at);
+
 /* ---- lower.c ---- */
 /* A MAP kernel of items, which are in an order that respects their edges. */
 void nv_lower_map(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k);

@@ -6,8 +6,6 @@
 #include "fuse.h"
 #include "region.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct element { /* which element of an array a point works on */
@@ -67,46 +65,10 @@ static const int64_t INNER = INT64_C(1) << 20; /* of the inner half of a longer 
 
 /* ---- elements ---- */
 
-/* A symbol below extent. The point keeps the name apart from the dims of a spec. */
-static nv_dim new_symbol(nv_ctx *c, const char *name, uint32_t number, int64_t extent) {
-  char text[64];
-  int n = snprintf(text, sizeof text, number == NV_NONE ? "%s.%lld" : "%s.%lld.%u", name, (long long)extent,
-                   (unsigned)number);
-  return nv_dim_symbol(c, nv_intern(c, text, (size_t)n), 0, extent - 1);
-}
-
-static uint32_t get_dims(nv_ctx *c, nv_shape s, int64_t *dims) {
-  uint32_t n = nv_shape_rank(c, s);
-  for (uint32_t k = 0; k < n; k++) dims[k] = nv_dim_value(c, nv_shape_dims(c, s)[k]);
-  return n;
-}
-
-static nv_dim join(nv_ctx *c, const nv_dim *at, const int64_t *dims, uint32_t n) {
-  nv_dim r = nv_dim_const(c, 0);
-  int64_t stride = 1;
-  for (uint32_t k = n; k-- > 0; stride *= dims[k]) r = nv_dim_add(c, r, nv_dim_mul(c, at[k], nv_dim_const(c, stride)));
-  return r;
-}
-
-static void split(nv_ctx *c, nv_dim linear, const int64_t *dims, uint32_t n, nv_dim *at) {
-  int64_t stride = 1, left = 1;
-  for (uint32_t k = 0; k < n; k++) left *= dims[k];
-  for (uint32_t k = n; k-- > 0;) {
-    left /= dims[k];
-    if (dims[k] == 1) {
-      at[k] = nv_dim_const(c, 0);
-      continue;
-    }
-    at[k] = nv_dim_floordiv(c, linear, nv_dim_const(c, stride));
-    if (left > 1) at[k] = nv_dim_mod(c, at[k], nv_dim_const(c, dims[k]));
-    stride *= dims[k];
-  }
-}
-
 static void need_split(nv_ctx *c, element *e) {
   int64_t dims[NV_MAX_RANK];
   if (e->split) return;
-  split(c, e->linear, dims, get_dims(c, e->shape, dims), e->at);
+  nv_split_index(c, e->linear, dims, nv_known_dims(c, e->shape, dims), e->at);
   e->split = true;
 }
 
@@ -114,7 +76,7 @@ static void need_split(nv_ctx *c, element *e) {
 static element reshaped(nv_ctx *c, const element *e, nv_shape shape) {
   element r = {.shape = shape, .linear = e->linear, .part = e->part};
   int64_t from[NV_MAX_RANK], to[NV_MAX_RANK];
-  uint32_t n = get_dims(c, e->shape, from), m = get_dims(c, shape, to), i = 0, j = 0;
+  uint32_t n = nv_known_dims(c, e->shape, from), m = nv_known_dims(c, shape, to), i = 0, j = 0;
   if (!e->split) return r;
   for (; j < m; j++) {
     if (to[j] == 1) {
@@ -137,7 +99,7 @@ static element before_view(lowering *l, nv_value view, element e) {
   nv_value x = f->next[view];
   nv_shape from = nv_shape_at(l->g, x);
   int64_t dims[NV_MAX_RANK];
-  uint32_t rank = get_dims(c, from, dims), drop = nv_shape_rank(c, e.shape) - rank;
+  uint32_t rank = nv_known_dims(c, from, dims), drop = nv_shape_rank(c, e.shape) - rank;
   bool moved = n->op == NV_OP_transpose, repeated = n->op == NV_OP_broadcast_to, part = n->op == NV_OP_slice,
        padded = n->op == NV_OP_pad_edge;
   if ((!moved && !repeated && !part && !padded) ||
@@ -155,7 +117,7 @@ static element before_view(lowering *l, nv_value view, element e) {
     else if (moved) r.at[attr[k]] = e.at[k];
     else r.at[k] = dims[k] == 1 ? nv_dim_const(c, 0) : e.at[k + drop];
   }
-  r.linear = join(c, r.at, dims, rank);
+  r.linear = nv_join_index(c, r.at, dims, rank);
   return r;
 }
 
@@ -168,12 +130,12 @@ static nv_dim follow(lowering *l, uint32_t order, nv_dim linear) {
     const nv_step *s = &l->f->steps[steps[k]];
     nv_dim at[NV_MAX_RANK], moved[NV_MAX_RANK];
     int64_t dims[NV_MAX_RANK];
-    split(c, linear, s->dims, s->n, at);
+    nv_split_index(c, linear, s->dims, s->n, at);
     for (uint32_t i = 0; i < s->n; i++) {
       moved[i] = at[s->perm[i]];
       dims[i] = s->dims[s->perm[i]];
     }
-    linear = join(c, moved, dims, s->n);
+    linear = nv_join_index(c, moved, dims, s->n);
   }
   return linear;
 }
@@ -294,9 +256,9 @@ bool nv_is_even(nv_fuser *f, nv_value view, uint32_t axis) {
   lowering l = {.f = f, .c = f->c, .g = f->g};
   element e = {.shape = nv_shape_at(f->g, view), .split = true};
   int64_t dims[NV_MAX_RANK], stride;
-  uint32_t n = get_dims(f->c, e.shape, dims);
-  for (uint32_t k = 0; k < n; k++) e.at[k] = new_symbol(f->c, "t", k, dims[k]);
-  e.linear = join(f->c, e.at, dims, n);
+  uint32_t n = nv_known_dims(f->c, e.shape, dims);
+  for (uint32_t k = 0; k < n; k++) e.at[k] = nv_index_symbol_of(f->c, "t", k, dims[k]);
+  e.linear = nv_join_index(f->c, e.at, dims, n);
   nv_dim rest, symbol = e.at[axis];
   return nv_dim_linear(f->c, before_views(&l, view, e, false).linear, symbol, &stride, &rest);
 }
@@ -310,13 +272,13 @@ static uint32_t pick(lowering *l, const nv_edge *d, const nv_item *w, element e,
   nv_instr i = {.kind = NV_I_LOAD, .dtype = (uint8_t)nv_dtype_of(l->g, w->value), .nargs = 1, .arg = {index},
                 .value = w->value};
   nv_dim symbol = NV_NONE;
-  uint32_t n = get_dims(c, x.shape, dims);
+  uint32_t n = nv_known_dims(c, x.shape, dims);
   need_split(c, &e);
   for (uint32_t k = 0; k < n; k++) {
-    if (places[k] < 0) symbol = new_symbol(c, "i", NV_NONE, i.count = dims[k]);
+    if (places[k] < 0) symbol = nv_index_symbol_of(c, "i", NV_NONE, i.count = dims[k]);
     x.at[k] = places[k] < 0 ? symbol : e.at[places[k]];
   }
-  x.linear = join(c, x.at, dims, n);
+  x.linear = nv_join_index(c, x.at, dims, n);
   if (!nv_dim_linear(c, before_views(l, d->operand, x, true).linear, symbol, &i.stride, &i.offset))
     nv_bug(c, "steps of an index are uneven");
   nv_range(l->g, nv_operand(l->g, nv_node_of(l->g, w->value), 1), &least, &most);
@@ -480,7 +442,7 @@ static void make_digits(nv_ctx *c, axis *axes, uint32_t from, uint32_t to, nv_di
   int64_t dims[NV_MAX_RANK] = {0};
   nv_dim at[NV_MAX_RANK];
   for (uint32_t k = from; k < to; k++) dims[k - from] = axes[k].extent;
-  split(c, symbol, dims, to - from, at);
+  nv_split_index(c, symbol, dims, to - from, at);
   for (uint32_t k = from; k < to; k++) axes[k].to = at[k - from];
 }
 
@@ -514,7 +476,7 @@ static void map_to_grid(lowering *l, axis *axes, uint32_t n) {
   k->rank = rank;
   for (uint32_t d = 0; d < rank; d++) {
     k->extent[d] = nv_dim_const(c, extent[d]);
-    k->symbol[d] = new_symbol(c, names[rank - 1 - d], NV_NONE, extent[d]);
+    k->symbol[d] = nv_index_symbol_of(c, names[rank - 1 - d], NV_NONE, extent[d]);
   }
   for (uint32_t i = 0, d = 0; i < n; i = i ? i + 1 : lead, d++) {
     int64_t e = i ? axes[i].extent : product(axes, 0, lead);
@@ -537,9 +499,9 @@ static void map_reduction(lowering *l, axis *axes, uint32_t n, uint32_t kept) {
   if (points > MOST) nv_raise(c, NUVECC_SPEC, "not supported yet: a reduction with more than 2^30 results");
   k->rank = 1;
   k->extent[0] = nv_dim_const(c, points);
-  k->symbol[0] = new_symbol(c, "p", NV_NONE, points);
+  k->symbol[0] = nv_index_symbol_of(c, "p", NV_NONE, points);
   k->reduce_extent = nv_dim_const(c, elements);
-  k->reduce_symbol = new_symbol(c, "e", NV_NONE, elements);
+  k->reduce_symbol = nv_index_symbol_of(c, "e", NV_NONE, elements);
   make_digits(c, axes, 0, kept, k->symbol[0]);
   make_digits(c, axes, kept, n, k->reduce_symbol);
 }
@@ -663,13 +625,13 @@ static lowering start(nv_fuser *f, nv_kernel *k, nv_kernel_kind kind) {
 /* Makes the axes of shape that aren't 1, and have this flag, the space's next ones. */
 static void add_axes(lowering *l, element *e, const bool *flags, bool flag) {
   int64_t dims[NV_MAX_RANK];
-  uint32_t n = get_dims(l->c, e->shape, dims);
+  uint32_t n = nv_known_dims(l->c, e->shape, dims);
   for (uint32_t k = 0; k < n; k++) {
     if (flags[k] != flag) continue;
     e->at[k] = nv_dim_const(l->c, 0);
     if (dims[k] == 1) continue;
     l->extent[l->nsymbols] = dims[k];
-    e->at[k] = l->symbol[l->nsymbols] = new_symbol(l->c, "t", l->nsymbols, dims[k]);
+    e->at[k] = l->symbol[l->nsymbols] = nv_index_symbol_of(l->c, "t", l->nsymbols, dims[k]);
     l->nsymbols++;
   }
 }
@@ -700,7 +662,7 @@ void nv_lower_map(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) 
   uint32_t root = items[0], most = 0;
   int64_t dims[NV_MAX_RANK];
   for (uint32_t i = 0; i < n; i++) { /* the shape with most axes spares divisions */
-    uint32_t rank = get_dims(l.c, nv_shape_at(l.g, f->items[items[i]].value), dims), real = 0;
+    uint32_t rank = nv_known_dims(l.c, nv_shape_at(l.g, f->items[items[i]].value), dims), real = 0;
     for (uint32_t d = 0; d < rank; d++) real += dims[d] != 1;
     if (real > most) root = items[i], most = real;
   }
@@ -710,7 +672,7 @@ void nv_lower_map(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) 
   element e = {.shape = nv_shape_at(l.g, f->items[root].value), .split = true};
   add_axes(&l, &e, all, false);
   l.nkept = l.nsymbols;
-  e.linear = join(l.c, e.at, dims, get_dims(l.c, e.shape, dims));
+  e.linear = nv_join_index(l.c, e.at, dims, nv_known_dims(l.c, e.shape, dims));
   for (uint32_t i = 0; i < n; i++) {
     element at = *element_of(&l, items[i], order, &e);
     compute(&l, items[i], &at, at.linear);
@@ -732,9 +694,9 @@ static void add_points(lowering *l, element *e, const bool *reduced) {
   int64_t dims[NV_MAX_RANK];
   add_axes(l, e, reduced, false);
   l->nkept = l->nsymbols;
-  l->point = join(l->c, l->symbol, l->extent, l->nkept);
+  l->point = nv_join_index(l->c, l->symbol, l->extent, l->nkept);
   add_axes(l, e, reduced, true);
-  e->linear = join(l->c, e->at, dims, get_dims(l->c, e->shape, dims));
+  e->linear = nv_join_index(l->c, e->at, dims, nv_known_dims(l->c, e->shape, dims));
 }
 
 void nv_lower_reduce(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) {
@@ -767,7 +729,7 @@ static element row_element(lowering *l, const uint32_t *items, uint32_t n, uint3
       count = nv_shape_count(l->c, e.shape);
       int64_t dims[NV_MAX_RANK], inner = 1;
       bool reduced[NV_MAX_RANK] = {0};
-      uint32_t k = get_dims(l->c, e.shape, dims);
+      uint32_t k = nv_known_dims(l->c, e.shape, dims);
       while (k && inner < length) inner *= dims[--k], reduced[k] = true;
       if (inner != length || order != f->items[top].row_order) continue;
       add_points(l, &e, reduced);
@@ -776,12 +738,12 @@ static element row_element(lowering *l, const uint32_t *items, uint32_t n, uint3
   }
   l->extent[0] = count / length;
   l->extent[1] = length;
-  for (uint32_t k = 0; k < 2; k++) l->symbol[k] = new_symbol(l->c, "t", k, l->extent[k]);
+  for (uint32_t k = 0; k < 2; k++) l->symbol[k] = nv_index_symbol_of(l->c, "t", k, l->extent[k]);
   l->nsymbols = 2;
   l->nkept = 1;
   l->point = l->symbol[0];
   e.split = false;
-  e.linear = join(l->c, l->symbol, l->extent, 2);
+  e.linear = nv_join_index(l->c, l->symbol, l->extent, 2);
   return e;
 }
 
@@ -852,19 +814,19 @@ void nv_lower_fold(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k)
   element e = {.shape = nv_shape_at(l.g, w->value), .split = true};
   add_axes(&l, &e, all, false);
   l.nkept = l.nsymbols;
-  const uint32_t rank = get_dims(l.c, e.shape, dims);
-  e.linear = join(l.c, e.at, dims, rank);
+  const uint32_t rank = nv_known_dims(l.c, e.shape, dims);
+  e.linear = nv_join_index(l.c, e.at, dims, rank);
   l.target = e.at[along];
   l.update = (element){.shape = nv_shape_at(l.g, f->edges[w->edges + 2].operand), .split = true};
-  get_dims(l.c, l.update.shape, dims);
+  nv_known_dims(l.c, l.update.shape, dims);
   if (dims[0] > MOST) nv_raise(l.c, NUVECC_SPEC, "not supported yet: more than 2^30 updates");
   k->folds = true;
   k->reduce_op = (nv_op)w->op;
   k->reduce_extent = nv_dim_const(l.c, dims[0]);
-  k->reduce_symbol = l.update.at[0] = new_symbol(l.c, "u", NV_NONE, dims[0]);
+  k->reduce_symbol = l.update.at[0] = nv_index_symbol_of(l.c, "u", NV_NONE, dims[0]);
   for (uint32_t i = 0, at = 1; i < rank; i++)
     if (i != along) l.update.at[at++] = e.at[i];
-  l.update.linear = join(l.c, l.update.at, dims, rank);
+  l.update.linear = nv_join_index(l.c, l.update.at, dims, rank);
   compute(&l, items[0], &e, e.linear);
   l.scope = ++f->epoch;
   for (uint32_t i = 1; i < n; i++) {
@@ -882,7 +844,7 @@ void nv_lower_scan(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k)
   bool along[NV_MAX_RANK] = {0};
   int64_t dims[NV_MAX_RANK], inner = 1;
   element e = {.shape = nv_shape_at(l.g, f->edges[s->edges].operand), .split = true};
-  const uint32_t rank = get_dims(l.c, e.shape, dims);
+  const uint32_t rank = nv_known_dims(l.c, e.shape, dims);
   nv_scan *scan = &k->scan;
   k->reduce_op = (nv_op)(s->op == NV_OP_scan_totals || s->op == NV_OP_scan_blocks ? attr[3] : s->op);
   scan->part = s->op == NV_OP_scan_totals   ? NV_SCAN_TOTALS
@@ -896,18 +858,18 @@ void nv_lower_scan(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k)
   add_axes(&l, &e, along, false);
   l.nkept = l.nsymbols;
   add_axes(&l, &e, along, true);
-  e.linear = join(l.c, e.at, dims, rank);
+  e.linear = nv_join_index(l.c, e.at, dims, rank);
   nv_dim to = e.linear;
   if (scan->part != NV_SCAN_WHOLE) {
     const int64_t totals = (dims[scanned] - 1) / NV_SCAN_BLOCK;
     scan->blocks = totals + (scan->part == NV_SCAN_BLOCKS);
-    scan->block = new_symbol(l.c, "block", NV_NONE, scan->blocks);
-    scan->before = new_symbol(l.c, "before", NV_NONE, totals);
+    scan->block = nv_index_symbol_of(l.c, "block", NV_NONE, scan->blocks);
+    scan->before = nv_index_symbol_of(l.c, "before", NV_NONE, totals);
     nv_dim at[NV_MAX_RANK];
     memcpy(at, e.at, rank * sizeof *at);
     at[scanned] = scan->part == NV_SCAN_TOTALS ? scan->block : scan->before;
     dims[scanned] = totals;
-    l.before = (element){.shape = nv_shape_of_ints(l.c, dims, rank), .linear = join(l.c, at, dims, rank)};
+    l.before = (element){.shape = nv_shape_of_ints(l.c, dims, rank), .linear = nv_join_index(l.c, at, dims, rank)};
     if (scan->part == NV_SCAN_TOTALS) to = l.before.linear;
   }
   compute(&l, items[0], &e, to);
