@@ -380,21 +380,13 @@ static bool const_line(reader *r) {
 
 /* One part behind an @: its name. */
 static bool size_operator(reader *r, int64_t *part) {
-  static const struct {
-    const char *name;
-    nv_size_kind kind;
-  } names[] = {{"add", NV_SIZE_ADD}, {"sub", NV_SIZE_SUB}, {"mul", NV_SIZE_MUL},   {"div", NV_SIZE_DIV},
-               {"float", NV_SIZE_FLOAT}, {"neg", NV_SIZE_NEG}, {"abs", NV_SIZE_ABS},
-               {"sqrt", NV_SIZE_SQRT}, {"pow", NV_SIZE_POWER}};
   const char *text;
   size_t n;
   if (!word(r, &text, &n)) return bad(r, "an operation on sizes is missing");
-  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-    if (!same(text, n, names[k].name)) continue;
-    part[0] = names[k].kind;
-    part[1] = 0;
-    return names[k].kind != NV_SIZE_POWER || integer(r, true, &part[1]);
-  }
+  part[0] = nv_size_find(text, n);
+  part[1] = 0;
+  if (part[0] == NV_SIZE_POWER) return integer(r, true, &part[1]);
+  if (part[0] != NV_NSIZE_KINDS) return true;
   return bad(r, "'%.*s' is no operation on sizes", n > 40 ? 40 : (int)n, text);
 }
 

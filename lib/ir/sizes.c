@@ -18,6 +18,21 @@ static const struct {
 
 /* ---- numbers ---- */
 
+nv_size_kind nv_size_find(const char *name, size_t n) {
+  int k = NV_SIZE_DOUBLE + 1;
+  while (k < NV_NSIZE_KINDS && (strlen(kinds[k].name) != n + 1 || memcmp(kinds[k].name + 1, name, n))) k++;
+  return (nv_size_kind)k;
+}
+
+double nv_power_double(double x, uint64_t n) {
+  double r = 1;
+  for (; n; n >>= 1) {
+    if (n & 1) r *= x;
+    if (n > 1) x *= x;
+  }
+  return r;
+}
+
 nv_attr nv_size_of_dim(nv_ctx *c, nv_dim d) {
   const int64_t list[2] = {NV_SIZE_DIM, d};
   return nv_attr_make(c, list, 2);
@@ -57,12 +72,7 @@ static bool apply(int64_t kind, int64_t with, nv_number a, nv_number b, double *
   case NV_SIZE_ABS: *out = fabs(x); return true;
   case NV_SIZE_SQRT: *out = x >= 0 ? sqrt(x) : 0; return x >= 0;
   case NV_SIZE_POWER: {
-    double r = 1, p = x;
-    const uint64_t m = with < 0 ? 0 - (uint64_t)with : (uint64_t)with;
-    for (uint64_t n = m; n; n >>= 1) {
-      if (n & 1) r *= p;
-      if (n > 1) p *= p;
-    }
+    const double r = nv_power_double(x, with < 0 ? 0 - (uint64_t)with : (uint64_t)with);
     *out = with < 0 ? 1 / r : r;
     return with >= 0 || x != 0;
   }

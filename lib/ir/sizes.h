@@ -26,6 +26,10 @@ typedef struct nv_number {
   double f;
 } nv_number;
 
+/* The operation of this name ("add", "sqrt", …); NV_NSIZE_KINDS: none. */
+nv_size_kind nv_size_find(const char *name, size_t n);
+/* x to the power n by squaring, from the lowest bit up: the same steps in every compiler and stub. */
+double nv_power_double(double x, uint64_t n);
 /* The expression that is a dim alone. */
 nv_attr nv_size_of_dim(nv_ctx *c, nv_dim d);
 /* Is the attribute an expression that leaves one number? */

@@ -103,16 +103,6 @@ static int64_t floor_divide(int64_t a, int64_t b) {
   return a % b && (a % b < 0) != (b < 0) ? q - 1 : q;
 }
 
-/* x to the power n by squaring, from the lowest bit up: the same steps in every compiler and stub. */
-static double power_double(double x, uint64_t n) {
-  double r = 1;
-  for (; n; n >>= 1) {
-    if (n & 1) r *= x;
-    if (n > 1) x *= x;
-  }
-  return r;
-}
-
 static nvt_val power(nvt *t, nvt_val a, nvt_val b, nv_pos pos) {
   if (b.kind == NVT_FLOAT) {
     const double e = b.u.f;
@@ -135,8 +125,8 @@ static nvt_val power(nvt *t, nvt_val a, nvt_val b, nv_pos pos) {
   const int64_t n = as_int(b);
   const uint64_t m = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
   if (n < 0 && as_double(a) == 0) return by_zero(t, nvt_int(1), NV_OPR_DIV, pos);
-  if (n < 0) return nvt_float(1 / power_double(as_double(a), m));
-  if (a.kind == NVT_FLOAT) return nvt_float(power_double(a.u.f, m));
+  if (n < 0) return nvt_float(1 / nv_power_double(as_double(a), m));
+  if (a.kind == NVT_FLOAT) return nvt_float(nv_power_double(a.u.f, m));
   int64_t r = 1, x = as_int(a);
   for (uint64_t k = m; k; k >>= 1) {
     if ((k & 1) && !nv_mul64(r, x, &r)) return overflow(t, NV_OPR_POW, a, b, pos);
