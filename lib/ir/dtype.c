@@ -44,6 +44,11 @@ nv_dtype nv_promote(nv_dtype a, nv_dtype b) {
 
 nv_dtype nv_at_least_float(nv_dtype a) { return nv_is(a, NV_BITS_FLOAT | NV_BIT(NV_C64)) ? a : NV_F32; }
 
+nv_dtype nv_sum_dtype(nv_dtype a) {
+  if (a == NV_U8 || a == NV_U16) return NV_U32;
+  return a == NV_BOOL || a == NV_I8 || a == NV_I16 ? NV_I32 : a;
+}
+
 /* ---- rounding ---- */
 
 /* A binary floating-point format of IEEE 754's form: stored mantissa bits and exponent bits. */

@@ -25,6 +25,7 @@ int nv_dtype_find(const char *name, size_t n);
 
 nv_dtype nv_promote(nv_dtype a, nv_dtype b);
 nv_dtype nv_at_least_float(nv_dtype a);
+nv_dtype nv_sum_dtype(nv_dtype a); /* in which sums and products of a are taken: bool and small ints become wider */
 
 typedef struct nv_c64 { /* a complex64 in memory */
   float x, y;           /* real, imaginary */

@@ -20,11 +20,6 @@ static const char *dim_text(nv_ctx *c, nv_dim d) {
 
 /* ---- dtypes ---- */
 
-static nv_dtype sum_dtype(nv_dtype d) {
-  if (d == NV_U8 || d == NV_U16) return NV_U32;
-  return d == NV_BOOL || d == NV_I8 || d == NV_I16 ? NV_I32 : d;
-}
-
 bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, nv_attr attr, nv_dtype *dtype,
                     const char **why) {
   const nv_op_info *row = &nv_ops[op];
@@ -78,7 +73,7 @@ bool nv_infer_dtype(nv_ctx *c, nv_op op, const nv_dtype *operands, uint32_t n, n
   }
   case NV_DT_INT32: d = NV_I32; break;
   case NV_DT_UINT32: d = NV_U32; break;
-  case NV_DT_SUM: d = sum_dtype(d); break;
+  case NV_DT_SUM: d = nv_sum_dtype(d); break;
   case NV_DT_REAL: d = d == NV_C64 ? NV_F32 : d; break;
   }
   *dtype = d;

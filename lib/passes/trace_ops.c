@@ -166,11 +166,6 @@ static bool group_dtype(nvt *t, const nvt_opcall *call, uint32_t from, nv_dtype 
   return true;
 }
 
-static nv_dtype sum_dtype(nv_dtype d) {
-  if (d == NV_BOOL || d == NV_I8 || d == NV_I16) return NV_I32;
-  return d == NV_U8 || d == NV_U16 ? NV_U32 : d;
-}
-
 /* What is meant where a bitwise op or negative meets a dtype that it has no form for. */
 static const char *other_form(nv_op op, nv_dtype d) {
   if (op == NV_OP_negative) return d == NV_BOOL ? "; 'not' inverts" : "";
@@ -192,7 +187,7 @@ static bool operand_dtypes(nvt *t, const nvt_opcall *call, nv_dtype *want) {
   case NV_DT_FLOAT:
   case NV_DT_PROMOTE_FLOAT:
   case NV_DT_MEAN: d = nv_at_least_float(d); break;
-  case NV_DT_SUM: d = sum_dtype(d); break;
+  case NV_DT_SUM: d = nv_sum_dtype(d); break;
   case NV_DT_LOGICAL: d = NV_BOOL; break;
   case NV_DT_CUMSUM: d = d == NV_BOOL ? NV_I32 : d; break;
   case NV_DT_REAL:
