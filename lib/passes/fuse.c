@@ -469,10 +469,12 @@ static void classify(nv_fuser *f) {
       nv_edge *d = &f->edges[e];
       uint32_t leaves = 1;
       classify_edge(f, k, d, &leaves);
-      if (d->kind == NV_EDGE_CONST || is_repeated(f, w, e)) continue;
+      if (d->kind == NV_EDGE_CONST) continue;
       const nv_item *u = d->item == NV_NONE ? NULL : &f->items[d->item];
       uint32_t views = f->views[d->operand] + (w->kind == NV_ITEM_VIEW ? 1u : 0u);
+      /* a fold's updates are read from memory, also where they are what it starts from */
       if (u && u->level + (d->kind == NV_EDGE_CUT) > w->level) w->level = u->level + (d->kind == NV_EDGE_CUT);
+      if (is_repeated(f, w, e)) continue; /* costs nothing more */
       if (d->kind == NV_EDGE_JOIN || d->kind == NV_EDGE_CLONE) {
         w->ops = add_count(w->ops, u->ops);
         w->exclusive = w->exclusive && u->exclusive;
