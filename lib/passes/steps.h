@@ -16,6 +16,8 @@ bool nvt_axis_attr(nvt *t, const nvt_opcall *call, uint32_t k, uint32_t rank, ui
 bool nvt_dtype_attr(nvt *t, const nvt_opcall *call, uint32_t k, nv_dtype none, nv_dtype *out); /* none: of None */
 void nvt_step_origin(nvt *t, const nvt_opcall *call, bool last);
 nv_value nvt_reshaped(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *dims, uint32_t rank);
+/* The same to a shape whose sizes may be open; v fits it. */
+nv_value nvt_repeated_to(nvt *t, const nvt_opcall *call, bool last, nv_value v, nv_shape shape);
 nv_value nvt_repeated(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *dims, uint32_t rank);
 nv_value nvt_transposed(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *perm);
 /* step NULL: 1 for every axis. */
@@ -51,8 +53,9 @@ nvt_by nvt_clip, nvt_divmod, nvt_nan_to_num, nvt_round, nvt_depends; /* trace_ex
 nvt_by nvt_view; /* trace_steps.c */
 nvt_of nvt_flatten, nvt_unflatten, nvt_moveaxis, nvt_swapaxes, nvt_flip;
 /* trace_create.c */
-nvt_by nvt_full, nvt_zeros, nvt_ones, nvt_full_like, nvt_arange, nvt_linspace, nvt_eye, nvt_identity, nvt_tri;
-nvt_of nvt_zeros_like, nvt_ones_like, nvt_tril, nvt_triu;
+nvt_by nvt_full, nvt_zeros, nvt_ones, nvt_full_like, nvt_zeros_like, nvt_ones_like;
+nvt_by nvt_arange, nvt_linspace, nvt_eye, nvt_identity, nvt_tri;
+nvt_of nvt_tril, nvt_triu;
 nvt_by nvt_concatenate, nvt_stack, nvt_meshgrid; /* trace_move.c */
 nvt_of nvt_split, nvt_pad, nvt_repeat, nvt_tile, nvt_roll, nvt_diag, nvt_diagonal, nvt_trace;
 /* trace_index.c */

@@ -250,8 +250,10 @@ nvt_val nvt_size_binary(nvt *t, nv_operator op, nvt_val a, nvt_val b, nv_pos pos
 nvt_val nvt_size_unary(nvt *t, nv_operator op, nvt_val a, nv_pos pos);
 nvt_val nvt_size_compare(nvt *t, nv_operator op, nvt_val a, nvt_val b, nv_pos pos);
 nvt_val nvt_size_call(nvt *t, const char *name, const nvt_val *v, uint32_t n, nv_pos pos);
-/* A call of class NV_EXPAND where sizes are open: made, or refused. false: they are all known. */
-bool nvt_open_steps(nvt *t, const struct nvt_opcall *call, nvt_val *out);
+/* Does a call have operands or attributes of open sizes? */
+bool nvt_is_open(nvt *t, const struct nvt_opcall *call);
+nvt_val nvt_refuse_open(nvt *t, const struct nvt_opcall *call);
+bool nvt_open_steps(nvt *t, const struct nvt_opcall *call, nvt_val *out); /* both; false: all sizes are known */
 
 /* ---- trace_ops.c, trace_attr.c: nodes ---- */
 struct nvt_arg {

@@ -7,7 +7,7 @@
 /* A list of sizes, or one size. */
 static bool shape_attr(nvt *t, const nvt_opcall *call, uint32_t k, nv_shape *out) {
   nvt_arg a = nvt_attr(call, k);
-  if (a.v.kind == NVT_INT) a.v = nvt_seq_make(t, NVT_LIST, &a.v, NULL, 1);
+  if (nvt_is_whole(t, a.v)) a.v = nvt_seq_make(t, NVT_LIST, &a.v, NULL, 1);
   return nvt_sizes(t, call, k, &a, 0, false, out);
 }
 
@@ -34,37 +34,32 @@ static uint64_t one_of(nv_dtype d) {
 
 /* ---- one value ---- */
 
-static nvt_val repeated(nvt *t, const nvt_opcall *call, nv_dtype d, uint64_t bits, nv_shape shape) {
-  const uint32_t rank = nv_shape_rank(t->c, shape);
-  int64_t dims[NV_MAX_RANK];
-  for (uint32_t k = 0; k < rank; k++) dims[k] = nv_dim_value(t->c, nv_shape_dims(t->c, shape)[k]);
-  const nvt_val v = nvt_constant(t, d, bits, call->pos, rank == 0 && call->root);
-  return v.kind == NVT_ARRAY ? nvt_done(nvt_repeated(t, call, true, v.u.v, dims, rank)) : v;
+static nvt_val repeated(nvt *t, const nvt_opcall *call, nvt_val number, nv_dtype d, nv_shape shape, nv_pos pos) {
+  nvt_step_origin(t, call, nv_shape_rank(t->c, shape) == 0);
+  return nvt_done(nvt_repeated_to(t, call, true, nvt_weak_value(t, number, d, pos), shape));
 }
 
 /* value: a number or an array, repeated to shape; d: NV_NDTYPES for its own dtype. */
 static nvt_val filled(nvt *t, const nvt_opcall *call, const nvt_arg *value, nv_dtype d, nv_shape shape) {
-  uint64_t bits;
+  const bool real = value->v.kind == NVT_FLOAT || (value->v.kind == NVT_SIZE && !nvt_is_whole(t, value->v));
   if (nvt_is_number(value->v)) {
     if (d == NV_NDTYPES) d = nvt_alone_dtype(t, value->v);
     if ((value->v.kind == NVT_COMPLEX && d != NV_C64) ||
-        (value->v.kind == NVT_FLOAT && !nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64) | NV_BIT(NV_BOOL)))) {
+        (real && !nv_is(d, NV_BITS_FLOAT | NV_BIT(NV_C64) | NV_BIT(NV_BOOL)))) {
       nvt_error(t, value->pos, "%s: %s is no %s", nv_ops[call->op].name, nvt_show(t, value->v), nv_dtype_name[d]);
       return nvt_poison();
     }
-    return nvt_weak_bits(t, value->v, d, value->pos, &bits) ? repeated(t, call, d, bits, shape) : nvt_poison();
+    return repeated(t, call, value->v, d, shape, value->pos);
   }
   if (value->v.kind != NVT_ARRAY) {
     nvt_error(t, value->pos, "%s takes an array or a number, not %s", nv_ops[call->op].name, nvt_show(t, value->v));
     return nvt_poison();
   }
-  int64_t dims[NV_MAX_RANK];
-  const uint32_t rank = nv_shape_rank(t->c, shape);
-  for (uint32_t k = 0; k < rank; k++) dims[k] = nv_dim_value(t->c, nv_shape_dims(t->c, shape)[k]);
-  const bool same = nv_shape_at(t->g, value->v.u.v) == shape;
+  const nv_shape own = nv_shape_at(t->g, value->v.u.v);
   nv_value v = value->v.u.v;
-  if (d != NV_NDTYPES) v = nvt_converted(t, call, same, v, d);
-  return nvt_done(nvt_repeated(t, call, true, v, dims, rank));
+  if (!nv_shape_is_static(t->c, shape) || !nv_shape_is_static(t->c, own)) return nvt_refuse_open(t, call);
+  if (d != NV_NDTYPES) v = nvt_converted(t, call, own == shape, v, d);
+  return nvt_done(nvt_repeated_to(t, call, true, v, shape));
 }
 
 nvt_val nvt_full(nvt *t, const nvt_opcall *call) {
@@ -79,20 +74,21 @@ static nvt_val same(nvt *t, const nvt_opcall *call, bool ones) {
   nv_shape shape;
   nv_dtype d;
   if (!shape_attr(t, call, 0, &shape) || !nvt_dtype_attr(t, call, 1, NV_F32, &d)) return nvt_poison();
-  return repeated(t, call, d, ones ? one_of(d) : 0, shape);
+  return repeated(t, call, nvt_int(ones), d, shape, call->pos);
 }
 
 nvt_val nvt_zeros(nvt *t, const nvt_opcall *call) { return same(t, call, false); }
 nvt_val nvt_ones(nvt *t, const nvt_opcall *call) { return same(t, call, true); }
 
-static nvt_val like(nvt *t, const nvt_opcall *call, nv_value x, bool ones) {
+static nvt_val like(nvt *t, const nvt_opcall *call, bool ones) {
+  const nv_value x = nvt_array_operand(t, &call->in[0]);
   nv_dtype d;
-  if (!nvt_dtype_attr(t, call, 0, nv_dtype_of(t->g, x), &d)) return nvt_poison();
-  return repeated(t, call, d, ones ? one_of(d) : 0, nv_shape_at(t->g, x));
+  if (x == NV_NONE || !nvt_dtype_attr(t, call, 0, nv_dtype_of(t->g, x), &d)) return nvt_poison();
+  return repeated(t, call, nvt_int(ones), d, nv_shape_at(t->g, x), call->pos);
 }
 
-nvt_val nvt_zeros_like(nvt *t, const nvt_opcall *call, nv_value x) { return like(t, call, x, false); }
-nvt_val nvt_ones_like(nvt *t, const nvt_opcall *call, nv_value x) { return like(t, call, x, true); }
+nvt_val nvt_zeros_like(nvt *t, const nvt_opcall *call) { return like(t, call, false); }
+nvt_val nvt_ones_like(nvt *t, const nvt_opcall *call) { return like(t, call, true); }
 
 nvt_val nvt_full_like(nvt *t, const nvt_opcall *call) {
   const nv_value x = nvt_array_operand(t, &call->in[0]);
@@ -163,12 +159,43 @@ static bool range_bits(nvt *t, const nvt_arg *a, bool whole, nv_dtype d, uint64_
   return true;
 }
 
+/* arange(start, stop) by ones, from ints or sizes known at run time only. */
+static nvt_val open_range(nvt *t, const nvt_opcall *call) {
+  const nvt_arg a[3] = {nvt_attr(call, 0), nvt_attr(call, 1), nvt_attr(call, 2)};
+  nv_dim start = nv_dim_const(t->c, 0), stop, step;
+  nv_dtype d;
+  const bool one = a[1].v.kind == NVT_NONE;
+  if (!nvt_dim_of(t, one ? a[0].v : a[1].v, &stop) || (!one && !nvt_dim_of(t, a[0].v, &start)))
+    return nvt_refuse_open(t, call);
+  if (a[2].v.kind != NVT_NONE && (!nvt_dim_of(t, a[2].v, &step) || step != nv_dim_const(t->c, 1)))
+    return nvt_refuse_open(t, call);
+  if (!nvt_dtype_attr(t, call, 3, NV_I32, &d)) return nvt_poison();
+  const nv_dim n = nv_dim_max(t->c, nv_dim_sub(t->c, stop, start), nv_dim_const(t->c, 0));
+  const nv_shape shape = nv_shape_make(t->c, &n, 1);
+  int64_t attr = NV_I32;
+  if (!nvt_guard(t, NV_AT_MOST, stop, nv_dim_const(t->c, INT32_MAX), call->pos)) {
+    nvt_refuse(t, call->pos, "arange to %s, over the range of int32", nvt_show_dim(t, stop));
+    return nvt_poison();
+  }
+  const bool moved = start != nv_dim_const(t->c, 0);
+  if (moved && !nv_is(d, NV_BITS_INT)) return nvt_refuse_open(t, call); /* floats round every element on its way */
+  nvt_step_origin(t, call, !moved && d == NV_I32);
+  nv_value v = nvt_emit(t, NV_OP_iota, NULL, 0, nv_attr_make(t->c, &attr, 1), shape, call->pos);
+  if (v != NV_NONE && moved) {
+    const nvt_val sum = nvt_step(t, call, d == NV_I32, NV_OP_add, nvt_array(v), nvt_size(t, start), nvt_none());
+    v = sum.kind == NVT_ARRAY ? sum.u.v : NV_NONE;
+  }
+  if (v != NV_NONE && d != NV_I32) v = nvt_converted(t, call, true, v, d);
+  return nvt_done(v);
+}
+
 nvt_val nvt_arange(nvt *t, const nvt_opcall *call) {
   nvt_arg a[3] = {nvt_attr(call, 0), nvt_attr(call, 1), nvt_attr(call, 2)};
   uint64_t start, step;
   int64_t n;
   nv_dtype d = NV_I32;
   bool whole = true;
+  if (nvt_is_open(t, call)) return open_range(t, call);
   if (a[1].v.kind == NVT_NONE) { /* arange(stop) */
     if (!a[0].given) {
       nvt_error(t, call->pos, "arange needs stop");
@@ -231,7 +258,7 @@ nvt_val nvt_linspace(nvt *t, const nvt_opcall *call) {
     } else if (!nvt_weak_bits(t, nvt_int((int64_t)trunc(number(&a))), d, a.pos, &first)) {
       return nvt_poison();
     }
-    return repeated(t, call, d, first, nv_shape_of_ints(t->c, &n, 1));
+    return nvt_done(nvt_repeated_to(t, call, true, constant(t, call, d, first).u.v, nv_shape_of_ints(t->c, &n, 1)));
   }
   const nvt_val i = nvt_done(nvt_converted(t, call, false, nvt_indices(t, call, false, n, n, &n, 1), NV_F32));
   if (i.kind != NVT_ARRAY) return i;

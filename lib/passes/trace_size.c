@@ -253,7 +253,7 @@ static bool has_open_attr(const nvt_arg *a) {
   return false;
 }
 
-static bool is_open(nvt *t, const nvt_opcall *call) {
+bool nvt_is_open(nvt *t, const nvt_opcall *call) {
   for (uint32_t k = 0; k < call->n; k++) {
     const nvt_arg *a = &call->in[k];
     if (!a->given) continue;
@@ -271,85 +271,13 @@ static bool is_open(nvt *t, const nvt_opcall *call) {
   return false;
 }
 
-/* arange(start, stop) by ones, from ints or sizes. */
-static bool arange(nvt *t, const nvt_opcall *call, nvt_val *out) {
-  const nvt_arg a[3] = {nvt_attr(call, 0), nvt_attr(call, 1), nvt_attr(call, 2)};
-  nv_dim start = nv_dim_const(t->c, 0), stop, step;
-  nv_dtype d;
-  const bool one = a[1].v.kind == NVT_NONE;
-  if (!nvt_dim_of(t, one ? a[0].v : a[1].v, &stop) || (!one && !nvt_dim_of(t, a[0].v, &start))) return false;
-  if (a[2].v.kind != NVT_NONE && (!nvt_dim_of(t, a[2].v, &step) || step != nv_dim_const(t->c, 1))) return false;
-  *out = nvt_poison();
-  if (!nvt_dtype_attr(t, call, 3, NV_I32, &d)) return true;
-  const nv_dim n = nv_dim_max(t->c, nv_dim_sub(t->c, stop, start), nv_dim_const(t->c, 0));
-  const nv_shape shape = nv_shape_make(t->c, &n, 1);
-  int64_t attr = NV_I32;
-  if (!nvt_guard(t, NV_AT_MOST, stop, nv_dim_const(t->c, INT32_MAX), call->pos)) {
-    nvt_refuse(t, call->pos, "arange to %s, over the range of int32", nvt_show_dim(t, stop));
-    return true;
-  }
-  const bool moved = start != nv_dim_const(t->c, 0);
-  if (moved && !nv_is(d, NV_BITS_INT)) return false; /* floats round every element on its way */
-  nvt_step_origin(t, call, !moved && d == NV_I32);
-  nv_value v = nvt_emit(t, NV_OP_iota, NULL, 0, nv_attr_make(t->c, &attr, 1), shape, call->pos);
-  if (v != NV_NONE && moved) {
-    *out = nvt_step(t, call, d == NV_I32, NV_OP_add, nvt_array(v), nvt_size(t, start), nvt_none());
-    v = out->kind == NVT_ARRAY ? out->u.v : NV_NONE;
-  }
-  if (v != NV_NONE && d != NV_I32) v = nvt_converted(t, call, true, v, d);
-  *out = nvt_done(v);
-  return true;
-}
-
-/* zeros, ones, full and their like: one number repeated. */
-static bool filled(nvt *t, const nvt_opcall *call, nvt_val *out) {
-  const bool like = call->n > 0, ones = call->op == NV_OP_ones || call->op == NV_OP_ones_like;
-  const bool full = call->op == NV_OP_full || call->op == NV_OP_full_like;
-  const uint32_t at = like ? 0 : 1;
-  nv_shape shape;
-  nv_dtype d = NV_F32;
-  if (like) {
-    const nv_value x = nvt_array_operand(t, &call->in[0]);
-    if (x == NV_NONE) return false;
-    shape = nv_shape_at(t->g, x);
-    d = nv_dtype_of(t->g, x);
-  } else {
-    nvt_arg a = nvt_attr(call, 0);
-    if (nvt_is_whole(t, a.v)) a.v = nvt_seq_make(t, NVT_LIST, &a.v, NULL, 1);
-    if (!nvt_sizes(t, call, 0, &a, 0, false, &shape)) {
-      *out = nvt_poison();
-      return true;
-    }
-  }
-  nvt_val v = nvt_int(ones);
-  if (full) v = nvt_attr(call, at).v;
-  if (!nvt_is_number(v)) return false;
-  const uint32_t place = full ? at + 1 : at;
-  *out = nvt_poison();
-  if (full && !like) d = NV_NDTYPES;
-  if (nv_ops[call->op].attrs[place].kind == NV_AT_DTYPE && !nvt_dtype_attr(t, call, place, d, &d)) return true;
-  if (d == NV_NDTYPES) d = nvt_alone_dtype(t, v);
-  nvt_step_origin(t, call, true);
-  const nv_value one = nvt_weak_value(t, v, d, call->pos);
-  if (one != NV_NONE) *out = nvt_done(nvt_emit(t, NV_OP_broadcast_to, &one, 1, NV_NO_ATTR, shape, call->pos));
-  return true;
+nvt_val nvt_refuse_open(nvt *t, const nvt_opcall *call) {
+  nvt_refuse(t, call->pos, "%s of run-time sizes (a signature fixes them)", nv_ops[call->op].name);
+  return nvt_poison();
 }
 
 bool nvt_open_steps(nvt *t, const nvt_opcall *call, nvt_val *out) {
-  if (!is_open(t, call)) return false;
-  bool made = false;
-  switch (call->op) {
-  case NV_OP_arange: made = arange(t, call, out); break;
-  case NV_OP_zeros:
-  case NV_OP_ones:
-  case NV_OP_full:
-  case NV_OP_zeros_like:
-  case NV_OP_ones_like:
-  case NV_OP_full_like: made = filled(t, call, out); break;
-  default: break;
-  }
-  if (made) return true;
-  nvt_refuse(t, call->pos, "%s of run-time sizes (a signature fixes them)", nv_ops[call->op].name);
-  *out = nvt_poison();
+  if (!nvt_is_open(t, call)) return false;
+  *out = nvt_refuse_open(t, call);
   return true;
 }

@@ -77,6 +77,11 @@ nv_value nvt_repeated(nvt *t, const nvt_opcall *call, bool last, nv_value v, con
   return to_shape(t, call, last, NV_OP_broadcast_to, v, dims, rank);
 }
 
+nv_value nvt_repeated_to(nvt *t, const nvt_opcall *call, bool last, nv_value v, nv_shape shape) {
+  if (v == NV_NONE || shape == nv_shape_at(t->g, v)) return v;
+  return emit(t, call, last, NV_OP_broadcast_to, v, NULL, 0, shape);
+}
+
 nv_value nvt_transposed(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *perm) {
   return v == NV_NONE ? v : emit(t, call, last, NV_OP_transpose, v, perm, nv_shape_rank(t->c, nv_shape_at(t->g, v)), 0);
 }
