@@ -159,6 +159,13 @@ static bool range_bits(nvt *t, const nvt_arg *a, bool whole, nv_dtype d, uint64_
   return true;
 }
 
+static bool range_dtype(nvt *t, const nvt_opcall *call, nv_dtype none, nv_dtype *d) {
+  if (!nvt_dtype_attr(t, call, 3, none, d)) return false;
+  if (nv_is(*d, NV_BITS_INT | NV_BITS_FLOAT)) return true;
+  nvt_error(t, call->pos, "arange has no %s form", nv_dtype_name[*d]);
+  return false;
+}
+
 /* arange(start, stop) by ones, from ints or sizes known at run time only. */
 static nvt_val open_range(nvt *t, const nvt_opcall *call) {
   const nvt_arg a[3] = {nvt_attr(call, 0), nvt_attr(call, 1), nvt_attr(call, 2)};
@@ -169,7 +176,7 @@ static nvt_val open_range(nvt *t, const nvt_opcall *call) {
     return nvt_refuse_open(t, call);
   if (a[2].v.kind != NVT_NONE && (!nvt_dim_of(t, a[2].v, &step) || step != nv_dim_const(t->c, 1)))
     return nvt_refuse_open(t, call);
-  if (!nvt_dtype_attr(t, call, 3, NV_I32, &d)) return nvt_poison();
+  if (!range_dtype(t, call, NV_I32, &d)) return nvt_poison();
   const nv_dim n = nv_dim_max(t->c, nv_dim_sub(t->c, stop, start), nv_dim_const(t->c, 0));
   const nv_shape shape = nv_shape_make(t->c, &n, 1);
   int64_t attr = NV_I32;
@@ -216,11 +223,7 @@ nvt_val nvt_arange(nvt *t, const nvt_opcall *call) {
     d = NV_F32;
   else if (!nv_int_fits(NV_I32, a[0].v.u.i) || (n && !nv_int_fits(NV_I32, a[0].v.u.i + (n - 1) * a[2].v.u.i)))
     d = NV_I64;
-  if (!nvt_dtype_attr(t, call, 3, d, &d)) return nvt_poison();
-  if (!nv_is(d, NV_BITS_INT | NV_BITS_FLOAT)) {
-    nvt_error(t, call->pos, "arange has no %s form", nv_dtype_name[d]);
-    return nvt_poison();
-  }
+  if (!range_dtype(t, call, d, &d)) return nvt_poison();
   if (!range_bits(t, a, whole, d, &start, &step)) return nvt_poison();
   const bool scaled = step != one_of(d), moved = scaled ? start != 0 || nv_is(d, NV_BITS_FLOAT) : start != 0;
   nv_value v = nvt_indices(t, call, !scaled && !moved && d == NV_I32, n, n, &n, 1);
