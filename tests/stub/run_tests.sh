@@ -71,7 +71,7 @@ hand_threads() { # group
 
 # ---- what nuvecc writes ----
 generate() {
-  for s in forms states; do
+  for s in forms second keys states; do
     "$build/nuvecc" "$stub/$s.yaml" -o .
     PATH="$bed/bin:$PATH" make -s -f $s.mk
   done
