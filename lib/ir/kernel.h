@@ -53,9 +53,16 @@ typedef struct nv_operand_rec { /* one buffer binding */
   uint8_t dtype;
   bool written;
   uint32_t port;    /* written: the graph output that it is, or NV_NONE: scratch */
-  int64_t elements; /* distinct elements touched (static shapes) */
-  int64_t extent;   /* elements of the whole array: decides 32- or 64-bit offsets */
+  int64_t elements; /* distinct elements touched; -1: the sizes say */
+  int64_t extent;   /* elements of the whole array, of open sizes at most: decides 32- or 64-bit offsets */
 } nv_operand_rec;
+
+/* A number that follows from the sizes of a call and is the same for a whole launch. The stub computes it and hands it
+ * over behind the operands, in a struct of 64-bit words: field k in word k. */
+typedef struct nv_kernel_field {
+  nv_attr expr;  /* sizes.h: a dim or a number */
+  uint8_t dtype; /* its bits in this dtype are the word's low ones, the others 0. An index: int64 */
+} nv_kernel_field;
 
 enum { NV_SCAN_BLOCK = 128 }; /* elements of a block of the scan's order (nuvec-ops(5)) */
 typedef enum nv_scan_part {
@@ -91,14 +98,16 @@ typedef struct nv_kernel {
   uint32_t live;              /* most values alive at once */
   const char *name;           /* set by emit/names.c: unique in the module, stable */
   uint32_t emitted;           /* index of the kernel text that it shares (identical kernels are emitted once) */
+  nv_kernel_field *fields;    /* set by emit/names.c, in order of first use; of kernels of one text each has its own */
+  uint32_t nfields, fields_cap;
 } nv_kernel;
 
 /* Where an operand of a launch lies. */
 typedef enum nv_place_kind { NV_PLACE_INPUT, NV_PLACE_OUTPUT, NV_PLACE_SCRATCH } nv_place_kind;
 typedef struct nv_place {
   nv_place_kind kind;
-  uint32_t index; /* INPUT, OUTPUT: which */
-  int64_t offset; /* SCRATCH: bytes into the arena, a multiple of 256 */
+  uint32_t index; /* INPUT, OUTPUT: which; SCRATCH of an open plan: the slot */
+  int64_t offset; /* SCRATCH: bytes into the arena, a multiple of 256, of an open plan into the slot: 0 */
 } nv_place;
 
 typedef struct nv_launch {
@@ -122,7 +131,11 @@ typedef struct nv_plan {
   uint32_t nlaunches;
   nv_cut *cuts;
   uint32_t ncuts, cuts_cap;
-  int64_t scratch_bytes, scratch_bound; /* arena; largest sum of bytes alive at once */
+  /* An open plan, whose graph has sources: bytes of the pieces of scratch. They lie one behind the other, each from a
+   * multiple of 256 on. */
+  nv_dim *slots;
+  uint32_t nslots, slots_cap;
+  int64_t scratch_bytes, scratch_bound; /* arena; largest sum of bytes alive at once. Of an open plan these are -1: */
   int64_t bytes_moved, bytes_lower_bound;
 } nv_plan;
 

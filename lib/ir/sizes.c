@@ -1,6 +1,8 @@
 /* sizes.c - sizes that are known at run time only: expressions, guards, and a graph at given ones. */
 #include "sizes.h"
 
+#include "eval.h"
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -13,7 +15,7 @@ static const struct {
     [NV_SIZE_DIM] = {"", 0},      [NV_SIZE_DOUBLE] = {"", 0},   [NV_SIZE_ADD] = {"@add", 2},
     [NV_SIZE_SUB] = {"@sub", 2},  [NV_SIZE_MUL] = {"@mul", 2},  [NV_SIZE_DIV] = {"@div", 2},
     [NV_SIZE_FLOAT] = {"@float", 1}, [NV_SIZE_NEG] = {"@neg", 1}, [NV_SIZE_ABS] = {"@abs", 1},
-    [NV_SIZE_SQRT] = {"@sqrt", 1}, [NV_SIZE_POWER] = {"@pow", 1},
+    [NV_SIZE_SQRT] = {"@sqrt", 1}, [NV_SIZE_POWER] = {"@pow", 1}, [NV_SIZE_RECIPROCAL] = {"@recip", 1},
 };
 
 /* ---- numbers ---- */
@@ -76,6 +78,10 @@ static bool apply(int64_t kind, int64_t with, nv_number a, nv_number b, double *
     *out = with < 0 ? 1 / r : r;
     return with >= 0 || x != 0;
   }
+  case NV_SIZE_RECIPROCAL:
+    if (!a.whole || a.i < 1 || a.i > INT64_C(1) << 53) return false;
+    *out = (double)nv_reciprocal_of(a.i);
+    return true;
   default: return false;
   }
 }

@@ -17,6 +17,7 @@ typedef enum nv_size_kind { /* of a part: each is two int64 of the attribute, th
   NV_SIZE_ADD, NV_SIZE_SUB, NV_SIZE_MUL, NV_SIZE_DIV, /* of two, as doubles */
   NV_SIZE_FLOAT, NV_SIZE_NEG, NV_SIZE_ABS, NV_SIZE_SQRT, /* of one, as a double */
   NV_SIZE_POWER, /* of one: to this integer, by squaring from the lowest bit up; below 0, 1 over that */
+  NV_SIZE_RECIPROCAL, /* of an int from 1 to 2^53: 1 over it, rounded once, to float32 */
   NV_NSIZE_KINDS
 } nv_size_kind;
 
