@@ -64,6 +64,7 @@ void nv_undefer(nv_ctx *c) { c->deferred = c->deferred->next; }
 nv_ctx *nv_ctx_new(const nuvecc_options *options) {
   nv_ctx *c = calloc(1, sizeof *c);
   if (!c) return NULL;
+  c->where = NV_NOWHERE;
   if (options) c->options = *options, c->memory_limit = options->memory_limit;
   return c;
 }

@@ -54,6 +54,7 @@ typedef struct nv_ctx {
   nuvecc_status raised;    /* why the door was used */
   char fault[512];         /* its text */
   const char *stage;       /* name of the running pass, for faults */
+  nv_pos where;            /* what is being worked on: the place of a user's mistake that is raised */
   nv_deferred *deferred;   /* run when the door is used, last first */
   nuvecc_options options;
   const struct nv_target *target;

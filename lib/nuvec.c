@@ -50,6 +50,7 @@ static void verify(const nv_graph *g, nv_stage stage) {
 static void lower(nuvecc_unit *u, nv_program *p) {
   const nuvecc_options *o = &u->c->options;
   double t = begin(u, 2);
+  u->c->where = p->entry->signatures[p->signature].pos;
   p->simplified = o->no_simplify ? nv_drop_dead(p->traced) : nv_simplify(p->traced);
   verify(p->simplified, o->no_simplify ? NV_STAGE_TRACED : NV_STAGE_SIMPLIFIED);
   end(u, 2, t);
@@ -204,6 +205,15 @@ static nuvecc_status run(nuvecc_unit *u, const void *bytes, size_t n) {
   return NUVECC_OK;
 }
 
+/* A user's mistake that was raised: shown with what was found before it. */
+static void report_fault(nuvecc_unit *u) {
+  nv_ctx *c = u->c;
+  c->door_open = true;
+  if (setjmp(c->door)) return;
+  nv_error(c, c->where, "%s", c->fault);
+  nv_diag_flush(c);
+}
+
 nuvecc_status nuvecc_compile(const nuvecc_options *options, const void *bytes, size_t n, nuvecc_unit **unit) {
   nuvecc_unit *u = calloc(1, sizeof *u);
   *unit = u;
@@ -219,10 +229,7 @@ nuvecc_status nuvecc_compile(const nuvecc_options *options, const void *bytes, s
   u->c->door_open = true;
   if (setjmp(u->c->door)) {
     status = u->c->raised;
-    if (status == NUVECC_SPEC) { /* raised where no place was at hand */
-      nuvecc_diagnostic d = {.severity = NUVECC_ERROR, .file = options->file, .text = u->c->fault};
-      if (options->report) options->report(options->user, &d);
-    }
+    if (status == NUVECC_SPEC) report_fault(u);
   } else {
     status = run(u, bytes, n);
   }

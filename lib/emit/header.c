@@ -1,4 +1,5 @@
 /* header.c - NAME.h: the shared types and the context; header_entry.c has what is there for each entry. */
+#include "metal.h"
 #include "stub.h"
 
 #include <inttypes.h>
@@ -30,8 +31,12 @@ static void put_example_input(nv_buf *b, const nv_view *v, uint32_t k, const cha
 }
 
 static const char *access_of(const nv_view *v, const char *base, nv_spot s, bool output) {
-  return v->flat ? nv_format(v->m->c, "%s[%u]", base, (unsigned)s.item)
-                 : nv_format(v->m->c, "%s.%s", base, nv_spot_text(v, s, output));
+  if (v->flat) return nv_format(v->m->c, "%s[%u]", base, (unsigned)s.item);
+  nv_buf b;
+  nv_buf_init(&b, v->m->c);
+  nv_printf(&b, "%s.", base);
+  nv_put_spot(&b, v, s, output);
+  return nv_keep(&b);
 }
 
 /* A way to call the first entry, as a comment. */
@@ -131,7 +136,7 @@ static void put_context(nv_buf *b, const nv_module *m) {
 void nv_emit_header(nv_buf *b, const nv_module *m) {
   nv_check_stub(m);
   for (uint32_t first = 0; first < m->nprograms; first = nv_entry_end(m, first)) {
-    const nv_view *v = nv_view_make(m, first);
+    const nv_view *v = nv_view_of(m, first);
     if (!first) {
       put_head(b, m, v);
       put_context(b, m);

@@ -66,6 +66,7 @@ typedef struct shared { /* a text that has a kernel */
 void nv_emit_names(nv_module *m) {
   nv_ctx *c = m->c;
   nv_emit_tie_init(m);
+  m->views = NV_NEW_N(m->c, struct nv_view *, (size_t)m->nprograms + 1);
   nv_buf texts;
   nv_buf_init(&texts, c);
   shared *list = NULL;
@@ -75,6 +76,7 @@ void nv_emit_names(nv_module *m) {
   nv_names_init(&taken, c);
   for (uint32_t i = 0; i < m->nprograms; i++) {
     nv_program *p = &m->programs[i];
+    c->where = p->entry->pos;
     const char *entry = nv_text(c, p->entry->name);
     p->symbol = strcmp(entry, m->name) ? nv_format(c, "%s_%s", m->prefix_c, entry) : m->prefix_c;
     if (!i || p->entry != m->programs[i - 1].entry) number = 0;

@@ -112,7 +112,7 @@ static void put_calls(const writer *w) {
 }
 
 static void put_entry(nv_buf *b, const nv_module *m, uint32_t entry, uint32_t first) {
-  const nv_view *v = nv_view_make(m, first);
+  const nv_view *v = nv_view_of(m, first);
   const char *s = v->program->symbol, *name = m->prefix_c;
   const bool mut = v->program->style == NV_STYLE_MUT;
   const writer w = {

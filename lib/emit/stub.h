@@ -82,15 +82,16 @@ typedef struct nv_view {
   uint32_t nout_items, out_items_cap;
   nv_fields *out_fields;
   nv_spot **inputs, **outputs; /* of each signature */
+  const char *structs[NV_SOURCES + 1]; /* names; the last: of outputs */
   bool bound, flat;
 } nv_view;
-/* The entry that begins at program first. Raises NUVECC_SPEC for signatures that nothing tells apart, and for those
- * whose trees differ in more than variants. */
-nv_view *nv_view_make(const nv_module *m, uint32_t first);
+/* The entry that begins at program first; made once. Raises NUVECC_SPEC for signatures that nothing tells apart, and
+ * for those whose trees differ in more than variants. */
+const nv_view *nv_view_of(const nv_module *m, uint32_t first);
 /* May a failed step lose the state? --state, else state_mode. */
 bool nv_is_in_place(const nv_program *p);
 /* The member that a spot is: "layers[3].w". */
-const char *nv_spot_text(const nv_view *v, nv_spot s, bool output);
+void nv_put_spot(nv_buf *b, const nv_view *v, nv_spot s, bool output);
 /* Struct of a source: "X_inputs", "X_outputs", "X_bound", "X_leaves", "X_statics". */
 const char *nv_struct_name(const nv_view *v, nv_place_of s, bool output);
 /* The table that finds signatures: numbers + 1, 0 where there is none; *size is a power of two. NULL: there is one

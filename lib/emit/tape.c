@@ -23,7 +23,11 @@ static void check_symbols(const nv_module *m) {
 
 void nv_check_stub(const nv_module *m) {
   check_symbols(m);
-  for (uint32_t first = 0; first < m->nprograms; first = nv_entry_end(m, first)) nv_view_make(m, first);
+  for (uint32_t first = 0; first < m->nprograms; first = nv_entry_end(m, first)) {
+    m->c->where = m->programs[first].entry->pos;
+    nv_view_of(m, first);
+  }
+  m->c->where = NV_NOWHERE;
 }
 
 /* U+202A..U+202E and U+2066..U+2069 change the order in which text is shown. */
@@ -310,10 +314,15 @@ static void put_launches(nv_buf *b, const nv_module *m, const kernels *t, const 
 static const char *const source_names[NV_SOURCES] = {"NVR_CALL", "NVR_BOUND", "NVR_STATE", "NVR_STATICS"};
 
 /* Where a port or key stands, as two initializers. */
-static void put_spot(nv_buf *b, const nv_view *v, nv_spot s, bool array, bool output) {
+static void put_place(nv_buf *b, const nv_view *v, nv_spot s, bool array, bool output) {
   nv_printf(b, "%s, ", source_names[s.source]);
-  if (array && v->flat && s.source == NV_FROM_CALL) nv_printf(b, "%u * sizeof(nuvec_array)", (unsigned)s.item);
-  else nv_printf(b, "offsetof(%s, %s)", nv_struct_name(v, s.source, output), nv_spot_text(v, s, output));
+  if (array && v->flat && s.source == NV_FROM_CALL) {
+    nv_printf(b, "%u * sizeof(nuvec_array)", (unsigned)s.item);
+    return;
+  }
+  nv_printf(b, "offsetof(%s, ", nv_struct_name(v, s.source, output));
+  nv_put_spot(b, v, s, output);
+  nv_putc(b, ')');
 }
 
 static void put_ports(nv_buf *b, const nv_view *v, uint32_t entry, uint32_t form, const char *what,
@@ -324,7 +333,7 @@ static void put_ports(nv_buf *b, const nv_view *v, uint32_t entry, uint32_t form
     nv_puts(b, "    {");
     nv_put_cstring(b, nv_text(v->m->c, ports[k].name));
     nv_puts(b, ", ");
-    put_spot(b, v, spots[k], true, output);
+    put_place(b, v, spots[k], true, output);
     nv_puts(b, "},\n");
   }
   nv_puts(b, "};\n");
@@ -363,7 +372,7 @@ static void put_keys(nv_buf *b, const nv_view *v, uint32_t entry, uint32_t form,
               key->kind == NV_KEY_INT     ? "NVR_INT"
               : key->kind == NV_KEY_FLOAT ? "NVR_FLOAT"
                                           : "NVR_CHOICE");
-    put_spot(b, v, key->spot, false, false);
+    put_place(b, v, key->spot, false, false);
     if (has_choices(key))
       nv_printf(b, ", nvr_%u_choices%u, %u},\n", (unsigned)entry, (unsigned)k, (unsigned)key->nchoices);
     else
@@ -444,7 +453,7 @@ static void put_table(nv_buf *b, const nv_view *v, uint32_t entry) {
 }
 
 static void put_entry(nv_buf *b, const nv_module *m, const kernels *t, uint32_t entry, uint32_t first) {
-  const nv_view *v = nv_view_make(m, first);
+  const nv_view *v = nv_view_of(m, first);
   nv_puts(b, "\n/* ---- entry ");
   nv_put_comment(b, nv_text(m->c, v->program->entry->name));
   nv_puts(b, " ---- */\n");

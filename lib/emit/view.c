@@ -297,7 +297,7 @@ uint32_t nv_entry_end(const nv_module *m, uint32_t first) {
 
 bool nv_is_in_place(const nv_program *p) { return p->entry->in_place; }
 
-nv_view *nv_view_make(const nv_module *m, uint32_t first) {
+static nv_view *make_view(const nv_module *m, uint32_t first) {
   nv_ctx *c = m->c;
   nv_view *v = NV_NEW(c, nv_view);
   builder b = {.v = v};
@@ -321,6 +321,8 @@ nv_view *nv_view_make(const nv_module *m, uint32_t first) {
   for (uint32_t s = 0; s < NV_SOURCES; s++)
     if (v->nitems[s]) v->fields[s] = nv_fields_make(c, v->items[s], v->nitems[s]);
   if (v->nout_items) v->out_fields = nv_fields_make(c, v->out_items, v->nout_items);
+  static const char *const names[NV_SOURCES + 1] = {"inputs", "bound", "leaves", "statics", "outputs"};
+  for (uint32_t s = 0; s <= NV_SOURCES; s++) v->structs[s] = nv_format(c, "%s_%s", v->program->symbol, names[s]);
   for (uint32_t s = 0; s <= NV_SOURCES; s++) {
     nv_drop(c, b.known[s].hash);
     nv_drop(c, b.known[s].id);
@@ -332,16 +334,17 @@ nv_view *nv_view_make(const nv_module *m, uint32_t first) {
   return v;
 }
 
-const char *nv_spot_text(const nv_view *v, nv_spot s, bool output) {
-  nv_buf b;
-  nv_buf_init(&b, v->m->c);
-  nv_put_field(&b, output && s.source == NV_FROM_CALL ? v->out_fields : v->fields[s.source], s.item);
-  return nv_keep(&b);
+const nv_view *nv_view_of(const nv_module *m, uint32_t first) {
+  if (!m->views[first]) m->views[first] = make_view(m, first);
+  return m->views[first];
+}
+
+void nv_put_spot(nv_buf *b, const nv_view *v, nv_spot s, bool output) {
+  nv_put_field(b, output && s.source == NV_FROM_CALL ? v->out_fields : v->fields[s.source], s.item);
 }
 
 const char *nv_struct_name(const nv_view *v, nv_place_of s, bool output) {
-  static const char *const names[NV_SOURCES] = {"inputs", "bound", "leaves", "statics"};
-  return nv_format(v->m->c, "%s_%s", v->program->symbol, output && s == NV_FROM_CALL ? "outputs" : names[s]);
+  return v->structs[output && s == NV_FROM_CALL ? NV_SOURCES : s];
 }
 
 const char *nv_choice_name(const nv_view *v, const nv_view_key *k, uint32_t choice) {

@@ -3,6 +3,10 @@
 #include "dim_table.h"
 
 #define MAX_TERMS 4096 /* of a sum */
+/* Sums of more terms than FEW_TERMS have at most MAX_LONG_TERMS together: one that is built up term by term leaves a
+ * sum of each length. */
+#define FEW_TERMS 64
+#define MAX_LONG_TERMS (1 << 21)
 #define UNKNOWN_MIN INT64_MIN
 #define UNKNOWN_MAX INT64_MAX
 
@@ -209,7 +213,14 @@ void nv_sum_add_dim(nv_ctx *c, nv_dim d, int64_t factor) {
   }
 }
 
-/* Sorts the terms of the sum (merge sort, bottom up: runs come in order) and adds up equal products. */
+/* The end of the sorted run that starts at term k. */
+static uint32_t run_end(const nv_ctx *c, const term *terms, uint32_t k, uint32_t n) {
+  while (++k < n && compare_products(c, terms[k - 1].product, terms[k].product) <= 0) continue;
+  return k < n ? k : n;
+}
+
+/* Sorts the terms of the sum (merge sort of the runs that are there: a sum of dims has one a dim) and adds up equal
+ * products. */
 static void sum_sort(nv_ctx *c) {
   struct nv_dims *t = c->dims;
   uint32_t n = t->nsum;
@@ -219,9 +230,11 @@ static void sum_sort(nv_ctx *c) {
   if (sorted) return;
   NV_GROW(c, t->sum, t->sum_cap, 2 * (size_t)n);
   term *from = t->sum, *to = t->sum + n;
-  for (uint32_t width = 1; width < n; width *= 2) {
-    for (uint32_t low = 0; low < n; low += 2 * width) {
-      uint32_t middle = n - low > width ? low + width : n, high = n - low > 2 * width ? low + 2 * width : n;
+  for (uint32_t runs = 2; runs > 1;) {
+    runs = 0;
+    for (uint32_t low = 0, high; low < n; low = high, runs++) {
+      const uint32_t middle = run_end(c, from, low, n);
+      high = middle < n ? run_end(c, from, middle, n) : n;
       uint32_t i = low, j = middle;
       for (uint32_t k = low; k < high; k++) {
         bool first = j == high || (i < middle && compare_products(c, from[i].product, from[j].product) <= 0);
@@ -256,6 +269,9 @@ static nv_dim dim_of(nv_ctx *c, const term *terms, uint32_t n) {
     if (same) return id;
   }
   if (n > MAX_TERMS) nv_raise(c, NUVECC_SPEC, "a size expression has more than %d terms", MAX_TERMS);
+  if (n > FEW_TERMS && (t->long_terms += n) > MAX_LONG_TERMS)
+    nv_raise(c, NUVECC_SPEC, "size expressions of more than %d terms have more than %d in all", FEW_TERMS,
+             MAX_LONG_TERMS);
   term *copy = NV_NEW_N(c, term, n);
   dim_rec r = {copy, n, n ? 0 : 1, hash, 0, {0, 0}};
   for (uint32_t k = 0; k < n; k++) {

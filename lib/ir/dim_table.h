@@ -55,6 +55,8 @@ struct nv_dims {
   uint32_t ndims, dims_cap;
   nv_map atom_map, product_map, dim_map;
 
+  uint32_t long_terms; /* of dims with many terms */
+
   term *sum; /* the sum being built */
   uint32_t nsum, sum_cap;
   uint32_t *walk; /* atoms of a walk, then used as its work list */

@@ -38,14 +38,14 @@ typedef struct nv_instr {
   uint8_t kind, dtype; /* of the result; STORE: of the stored value */
   uint16_t op;
   uint8_t nargs;
+  bool checked;     /* LOAD by index: false: the index always is in 0 … count - 1 */
   uint32_t arg[3];  /* instructions */
   uint32_t operand; /* index into nv_kernel.operands */
   nv_dim offset;    /* elements from the operand's start; INDEX: the value */
-  int64_t stride, count; /* LOAD by index: elements a step; the value is 0 where the index isn't in 0 … count - 1 */
-  bool checked;          /* false: the index always is */
-  uint64_t bits;
   nv_attr attr;
-  nv_value value; /* of the graph; for comments */
+  nv_value value;        /* of the graph; for comments */
+  int64_t stride, count; /* LOAD by index: elements a step; the value is 0 where the index isn't in 0 … count - 1 */
+  uint64_t bits;
 } nv_instr;
 
 typedef struct nv_operand_rec { /* one buffer binding */

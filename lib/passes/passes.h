@@ -24,6 +24,7 @@ typedef struct nv_module { /* everything that one spec becomes */
   nv_program *programs;
   uint32_t nprograms, programs_cap;
   struct nv_tie *tie; /* emit/metal.c: made once */
+  struct nv_view **views; /* emit/view.c: of each entry, at its first program; NULL: not made yet */
 } nv_module;
 
 /* trace: needs a parsed entry; makes its graph for signature k, every rule of nuvec-spec(5) applied. NULL when errors

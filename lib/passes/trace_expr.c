@@ -512,6 +512,7 @@ void nvt_apply(nvt *t, nv_ast a) {
   const uint32_t k = n->kind == NV_AST_COMPARE ? (n->count + 1) / 2 : n->count;
   const nvt_val *v = t->vals + (t->nvals - k);
   nvt_val r = nvt_poison();
+  if (!(n->pos.node & NV_BUILTIN)) t->c->where = n->pos;
   switch ((nv_ast_kind)n->kind) {
   case NV_AST_CALL: call(t, a, v, k); return;
   case NV_AST_CAST: r = cast(t, a, NV_NONE, k ? v[0] : nvt_none()); break;

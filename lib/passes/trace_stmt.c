@@ -345,7 +345,9 @@ static nv_str numbered(nvt *t, const char *format, const char *prefix, uint32_t 
   nv_buf b;
   nv_buf_init(&b, t->c);
   nv_printf(&b, format, prefix, k);
-  return nv_intern(t->c, b.p, b.n);
+  const nv_str name = nv_intern(t->c, b.p, b.n);
+  nv_drop(t->c, b.p);
+  return name;
 }
 
 /* An output, or a list or tree of them; name: its own path, 0 at the top. */
