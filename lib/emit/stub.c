@@ -9,6 +9,7 @@
 NV_ENGINE(replay_types)
 NV_ENGINE(context)
 NV_ENGINE(match)
+NV_ENGINE(sizes)
 NV_ENGINE(memory)
 NV_ENGINE(replay)
 NV_ENGINE(calls)
@@ -164,36 +165,60 @@ static void put_functions(nv_buf *b, const nv_module *m) {
 
 /* ---- the whole ---- */
 
-/* A file of the engine without its first comment and the inclusion that ends with it. */
-static void put_engine(nv_buf *b, nv_ctx *c, const char *text, size_t n, const char *include) {
+static bool starts_with(const char *text, const char *start) { return !strncmp(text, start, strlen(start)); }
+
+/* Text with its conditions on NVR_OPEN resolved, no blank line behind another; no others stand inside them. */
+static void put_resolved(nv_buf *b, const char *text, const char *end, bool open) {
+  bool inside = false, wanted = true;
+  for (const char *next; text < end; text = next) {
+    next = strchr(text, '\n') + 1;
+    const bool begins = starts_with(text, "#if NVR_OPEN\n"), begins_not = starts_with(text, "#if !NVR_OPEN\n");
+    if (begins || begins_not) {
+      inside = true;
+      wanted = begins == open;
+    } else if (inside && starts_with(text, "#else\n")) {
+      wanted = !wanted;
+    } else if (inside && starts_with(text, "#endif\n")) {
+      inside = false;
+      wanted = true;
+    } else if (wanted && !(*text == '\n' && b->n > 1 && !memcmp(b->p + b->n - 2, "\n\n", 2))) {
+      nv_put(b, text, (size_t)(next - text));
+    }
+  }
+}
+
+/* A file of the engine without its first comment and the inclusion that ends with it. open: some sizes are. */
+static void put_engine(nv_buf *b, nv_ctx *c, const char *text, size_t n, const char *include, bool open) {
   const char *line = nv_format(c, "#include \"%s\"\n\n", include), *from = strstr(text, line);
   if (!from) nv_bug(c, "the replay engine lacks %s", line);
   from += strlen(line);
   if (strcmp(include, "abi.h")) nv_putc(b, '\n');
-  nv_put(b, from, n - (size_t)(from - text));
+  put_resolved(b, from, text + n, open);
 }
 
 static void put_engines(nv_buf *b, const nv_module *m) {
-  bool calls = false, trees = false, bound = false, states = false, in_place = false;
+  bool open = false, calls = false, trees = false, bound = false, states = false, in_place = false;
   for (uint32_t k = 0; k < m->nprograms; k++) {
     calls = calls || m->programs[k].style != NV_STYLE_MUT;
     trees = trees || m->programs[k].style != NV_STYLE_FLAT;
     bound = bound || m->programs[k].entry->nbind;
     states = states || m->programs[k].style == NV_STYLE_MUT;
+    open = open || nv_is_open(&m->programs[k]);
     in_place = in_place || (m->programs[k].style == NV_STYLE_MUT && nv_is_in_place(&m->programs[k]));
   }
-  put_engine(b, m->c, nv_embed_replay_types, nv_embed_replay_types_size, "abi.h");
-  put_engine(b, m->c, nv_embed_context, nv_embed_context_size, "replay.h");
-  put_engine(b, m->c, nv_embed_match, nv_embed_match_size, "context.c");
-  put_engine(b, m->c, nv_embed_memory, nv_embed_memory_size, "match.c");
-  put_engine(b, m->c, nv_embed_replay, nv_embed_replay_size, "memory.c");
-  if (calls) put_engine(b, m->c, nv_embed_calls, nv_embed_calls_size, "replay.c");
-  if (trees || bound) put_engine(b, m->c, nv_embed_leaf, nv_embed_leaf_size, "calls.c");
-  if (bound || states) put_engine(b, m->c, nv_embed_bytes, nv_embed_bytes_size, "leaf.c");
-  if (bound) put_engine(b, m->c, nv_embed_bind, nv_embed_bind_size, "bytes.c");
-  if (states) put_engine(b, m->c, nv_embed_state, nv_embed_state_size, "bind.c");
-  if (in_place) put_engine(b, m->c, nv_embed_state_encode, nv_embed_state_encode_size, "state.c");
-  if (states) put_engine(b, m->c, nv_embed_state_file, nv_embed_state_file_size, "state_encode.c");
+  put_engine(b, m->c, nv_embed_replay_types, nv_embed_replay_types_size, "abi.h", open);
+  put_engine(b, m->c, nv_embed_context, nv_embed_context_size, "replay.h", open);
+  put_engine(b, m->c, nv_embed_match, nv_embed_match_size, "context.c", open);
+  if (open) put_engine(b, m->c, nv_embed_sizes, nv_embed_sizes_size, "match.c", open);
+  put_engine(b, m->c, nv_embed_memory, nv_embed_memory_size, "sizes.c", open);
+  put_engine(b, m->c, nv_embed_replay, nv_embed_replay_size, "memory.c", open);
+  if (calls) put_engine(b, m->c, nv_embed_calls, nv_embed_calls_size, "replay.c", open);
+  if (trees || bound) put_engine(b, m->c, nv_embed_leaf, nv_embed_leaf_size, "calls.c", open);
+  if (bound || states) put_engine(b, m->c, nv_embed_bytes, nv_embed_bytes_size, "leaf.c", open);
+  if (bound) put_engine(b, m->c, nv_embed_bind, nv_embed_bind_size, "bytes.c", open);
+  if (states) put_engine(b, m->c, nv_embed_state, nv_embed_state_size, "bind.c", open);
+  if (in_place) put_engine(b, m->c, nv_embed_state_encode, nv_embed_state_encode_size, "state.c", open);
+  if (states) put_engine(b, m->c, nv_embed_state_file, nv_embed_state_file_size, "state_encode.c", open);
 }
 
 void nv_emit_c(nv_buf *b, const nv_module *m) {

@@ -25,6 +25,8 @@ extern const char *const nv_dtype_constant[NV_NDTYPES]; /* "NUVEC_FLOAT32" */
 int64_t nv_value_bytes(const nv_graph *g, nv_value v);
 /* The strictest alignment in bytes that kernels ask for, of each input and behind them of each output. */
 uint32_t *nv_port_aligns(const nv_plan *p);
+/* Are some of its sizes known at run time only? */
+bool nv_is_open(const nv_program *p);
 /* Scratch of a program: never nothing where a kernel's operand is empty, as it must be bound to some memory. */
 int64_t nv_scratch_bytes(const nv_plan *p);
 

@@ -69,6 +69,8 @@ int64_t nv_value_bytes(const nv_graph *g, nv_value v) {
   return nv_shape_count(g->c, nv_shape_at(g, v)) * nv_dtype_size[nv_dtype_of(g, v)];
 }
 
+bool nv_is_open(const nv_program *p) { return p->plan->graph->nsources != 0; }
+
 int64_t nv_scratch_bytes(const nv_plan *p) {
   bool empty = false;
   for (uint32_t k = 0; k < p->nkernels; k++)

@@ -63,17 +63,18 @@ static int right(const float *y, const float *s, int rows) {
 }
 
 static const char *metallib = "hand.metallib";
-static nvr_context *make(void) {
+static nvr_context *make_of(const nvr_tape *tape) {
   nvr_context *c = NULL;
   nuvec_options o;
   memset(&o, 0, sizeof o);
   o.path = metallib;
-  if (nvr_create(&hand_tape, &o, &c) != NUVEC_OK) {
+  if (nvr_create(tape, &o, &c) != NUVEC_OK) {
     fprintf(stderr, "create: %s\n", nvr_error(c));
     exit(1);
   }
   return c;
 }
+static nvr_context *make(void) { return make_of(&hand_tape); }
 static nvr_arrays arrays(const nuvec_array *in, size_t nin, nuvec_array *out, size_t nout) { /* style flat */
   nvr_arrays a = nvr_packed(-1, in, nin, out, nout);
   a.packed = 0;
@@ -564,7 +565,14 @@ static void threads(void) {
   CHECK(n == NVR_MESSAGES);
   pthread_mutex_unlock(&gate);
   for (i = 0; i < 70; i++) pthread_join(many[i], NULL);
+#if NVR_OPEN
+  {
+    nvr_arrays a = arrays(in, 2, NULL, 2);
+    slot = nvr_take_slot(nvr_default(c, 0), s, &a, &status);
+  }
+#else
   slot = nvr_take_slot(nvr_default(c, 0), s, &status);
+#endif
   CHECK(slot && status == NUVEC_OK);
   EXPECT(c, nvr_destroy(c), NUVEC_BUSY, "1 calls are in flight");
   nvr_give_slot(slot);
@@ -590,6 +598,9 @@ static void groups(void) {
 }
 
 #include "ways.c"
+#if NVR_OPEN
+#include "open.c"
+#endif
 
 int main(int argc, char **argv) {
   static const struct {
@@ -612,12 +623,23 @@ int main(int argc, char **argv) {
              {"encode", encode},
              {"bind", bind},
              {"busy", busy},
+#if NVR_OPEN
+             {"open", open_sizes},
+             {"numbers", numbers},
+             {"open-wrong", open_wrong},
+             {"open-cache", open_cache},
+             {"open-ways", open_ways},
+             {"open-threads", open_threads},
+#endif
              {"mixed", mixed}};
   size_t i;
   for (i = 0; argc == 3 && i < sizeof all / sizeof all[0]; i++)
     if (!strcmp(argv[1], all[i].name)) {
       metallib = argv[2];
       fill_table();
+#if NVR_OPEN
+      open_fill_tables();
+#endif
       all[i].run();
       return failures != 0;
     }

@@ -32,3 +32,17 @@ kernel void hand_k3_negative(device const int *a [[buffer(0)]], device const int
   (void)none;
   b[p] = -a[p];
 }
+
+// Kernels of open sizes: t = x * w, y = t + number, s = 0, 1, 2, ...
+kernel void open_k0_times(device const float *x [[buffer(0)]], device const float *w [[buffer(1)]],
+                          device float *t [[buffer(2)]], constant long *sizes [[buffer(3)]],
+                          uint p [[thread_position_in_grid]]) {
+  t[p] = x[p] * w[long(p) % sizes[0]];
+}
+
+kernel void open_k1_plus(device const float *t [[buffer(0)]], device float *y [[buffer(1)]],
+                         constant ulong *sizes [[buffer(2)]], uint p [[thread_position_in_grid]]) {
+  y[p] = t[p] + as_type<float>(uint(sizes[0]));
+}
+
+kernel void open_k2_count(device float *s [[buffer(0)]], uint p [[thread_position_in_grid]]) { s[p] = float(p); }

@@ -267,12 +267,20 @@ static nuvec_status nvr_init_function(nvr_context *c, nvr_function *f, const nvr
   f->entry = e;
   f->capacity = capacity ? *capacity : e->capacity;
   f->label = objc_retain(nvr_string(c, e->name));
+#if NVR_OPEN
+  f->idle = (nvr_slot **)calloc(e->nsignatures + NVR_LISTS, sizeof *f->idle);
+#else
   f->idle = (nvr_slot **)calloc(e->nsignatures, sizeof *f->idle);
+#endif
   return f->idle ? NUVEC_OK : nvr_fail(c, NUVEC_OUT_OF_MEMORY, "%s: no memory for a function object", e->name);
 }
 
 static nuvec_status nvr_make(nvr_context *c, const nuvec_options *o) {
+#if NVR_OPEN
+  static const char *const selectors[] = {NVR_SELECTORS(NVR_SELECTOR_TEXT) NVR_OPEN_SELECTORS(NVR_SELECTOR_TEXT)};
+#else
   static const char *const selectors[] = {NVR_SELECTORS(NVR_SELECTOR_TEXT)};
+#endif
   const nvr_tape *t = c->tape;
   nuvec_status status;
   size_t k;

@@ -85,11 +85,44 @@ static const char *nvr_print_key(char *text, size_t size, const nvr_key *k, int6
 
 /* ---- which signature? ---- */
 
+#if NVR_OPEN
+/* The type of an input as the signature has it, open sizes as expressions. */
+static const char *nvr_print_input(char *text, size_t size, const nvr_signature *s, size_t input) {
+  const nvr_type *t = &s->inputs[input];
+  size_t i = 0, n;
+  int32_t k;
+  if (!s->open) return nvr_print_type(text, size, t->dtype, t->rank, t->shape);
+  snprintf(text, size, "%s[", nvr_dtypes[t->dtype]);
+  for (k = 0; k < t->rank; k++) {
+    n = strlen(text);
+    for (; i < s->open->ninputs && (s->open->inputs[i].array != input || s->open->inputs[i].axis != (unsigned)k);) i++;
+    if (t->shape[k] >= 0 || i == s->open->ninputs) {
+      snprintf(text + n, size - n, k ? ", %lld" : "%lld", (long long)t->shape[k]);
+      i = 0;
+    } else {
+      snprintf(text + n, size - n, k ? ", %s" : "%s", s->open->inputs[i].text);
+    }
+  }
+  n = strlen(text);
+  snprintf(text + n, size - n, "]");
+  return text;
+}
+#endif
+
 /* NUVEC_OK, or the first of dtype, rank and shape that isn't t's. */
 static nuvec_status nvr_compare(const nvr_type *t, const nuvec_array *a) {
+#if NVR_OPEN
+  int32_t k;
+#endif
   if (a->dtype != t->dtype) return NUVEC_DTYPE;
   if (a->rank != t->rank) return NUVEC_RANK;
+#if NVR_OPEN
+  for (k = 0; k < t->rank; k++)
+    if (a->shape[k] < 0 || (a->shape[k] != t->shape[k] && t->shape[k] >= 0)) return NUVEC_SHAPE;
+  return NUVEC_OK;
+#else
   return t->rank && memcmp(a->shape, t->shape, (size_t)t->rank * sizeof *t->shape) ? NUVEC_SHAPE : NUVEC_OK;
+#endif
 }
 
 /* The form whose variants the call has, of those that stand in one struct (or any: NVR_SOURCES); NULL: none.
@@ -153,7 +186,11 @@ static nuvec_status nvr_differs(nvr_context *c, const nvr_entry *e, const nvr_si
     const nuvec_array *x = nvr_in(a, f, at - f->nkeys);
     what = "input ";
     name = f->inputs[at - f->nkeys].name;
+#if NVR_OPEN
+    nvr_print_input(want, sizeof want, s, at - f->nkeys);
+#else
     nvr_print_type(want, sizeof want, t->dtype, t->rank, t->shape);
+#endif
     nvr_print_type(got, sizeof got, x->dtype, x->rank, x->shape);
     if (only) status = nvr_compare(t, x);
   }
@@ -246,6 +283,33 @@ static const nvr_signature *nvr_find(const nvr_entry *e, const nvr_form *f, cons
   return NULL;
 }
 
+#if NVR_OPEN
+static uint64_t nvr_open_hash(const nvr_form *f, const nvr_arrays *a) {
+  uint64_t h = f->ninputs;
+  size_t k;
+  if (!a->packed)
+    for (k = 0; k < f->nkeys; k++) h = nvr_mix(h, (uint64_t)nvr_key_value(a, &f->keys[k]));
+  for (k = 0; k < f->ninputs; k++) {
+    const nuvec_array *x = nvr_in(a, f, k);
+    h = nvr_mix(h, (uint64_t)(unsigned)x->dtype << 32 | (uint32_t)x->rank);
+  }
+  return h;
+}
+
+/* The next signature with open sizes that fits, but for what only the sizes can tell; *at is SIZE_MAX at first. */
+static const nvr_signature *nvr_find_open(const nvr_entry *e, const nvr_form *f, const nvr_arrays *a, size_t *at) {
+  size_t number, first;
+  if (!e->open_table) return NULL;
+  if (*at == SIZE_MAX) *at = (size_t)nvr_open_hash(f, a) & e->open_mask;
+  while ((number = e->open_table[*at]) != 0) {
+    const nvr_signature *s = &e->signatures[number - 1];
+    *at = (*at + 1) & e->open_mask;
+    if (s->form == f && !nvr_distance(s, a, &first)) return s;
+  }
+  return NULL;
+}
+#endif
+
 /* The signature of a call, or NULL and what is wrong. Of the inputs reads dtype, rank, shape and strides only. */
 static const nvr_signature *nvr_match(nvr_context *c, const nvr_entry *e, const nvr_arrays *a, nuvec_status *status) {
   const nvr_signature *s = NULL;
@@ -278,14 +342,22 @@ static const nvr_signature *nvr_match(nvr_context *c, const nvr_entry *e, const 
     }
   } else {
     s = nvr_find(e, f, a);
+#if NVR_OPEN
+    first = SIZE_MAX;
+    if (!s) s = nvr_find_open(e, f, a, &first);
+#endif
     if (!s) {
       *status = nvr_no_signature(c, e, f, a);
       return NULL;
     }
   }
+#if NVR_OPEN
+  return s;
+#else
   for (k = 0; *status == NUVEC_OK && k < f->ninputs; k++)
     *status = nvr_check_strides(c, e, "input", f->inputs[k].name, &s->inputs[k], nvr_in(a, f, k));
   return *status == NUVEC_OK ? s : NULL;
+#endif
 }
 
 /* Outputs that say what they are must be that. */
@@ -319,6 +391,7 @@ static void nvr_describe(const nvr_type *t, nuvec_array *a) {
   a->strides = NULL;
 }
 
+#if !NVR_OPEN
 /* Shapes of the outputs and bytes of scratch for inputs of these types; allocates nothing. */
 static nuvec_status nvr_shapes(nvr_function *f, nvr_arrays a, size_t *scratch) {
   const nvr_signature *s;
@@ -338,3 +411,4 @@ static nuvec_status nvr_shapes(nvr_function *f, nvr_arrays a, size_t *scratch) {
   if (scratch) *scratch = s->scratch;
   return NUVEC_OK;
 }
+#endif

@@ -1,5 +1,5 @@
 /* memory.c - the replay engine: prepared replays and their cache; buffers of a call, and who owns them. */
-#include "match.c"
+#include "sizes.c"
 
 /* ---- buffers ---- */
 
@@ -29,6 +29,9 @@ static void nvr_free_slot(nvr_slot *s) {
   objc_release(s->scratch);
   free(s->bound);
   free(s->spans);
+#if NVR_OPEN
+  free(s->own);
+#endif
   free(s);
 }
 /* A list of them, linked by older. */
@@ -43,7 +46,11 @@ static void nvr_free_slots(nvr_slot *s) {
 /* The lock is held. */
 static void nvr_push_slot(nvr_slot *s) {
   nvr_function *f = s->function;
+#if NVR_OPEN
+  nvr_slot **list = &f->idle[s->list];
+#else
   nvr_slot **list = &f->idle[s->signature - f->entry->signatures];
+#endif
   s->previous = s->newer = NULL;
   s->next = *list;
   s->older = f->newest;
@@ -58,7 +65,11 @@ static void nvr_pull_slot(nvr_slot *s) {
   nvr_function *f = s->function;
   if (s->next) s->next->previous = s->previous;
   if (s->previous) s->previous->next = s->next;
+#if NVR_OPEN
+  else f->idle[s->list] = s->next;
+#else
   else f->idle[s->signature - f->entry->signatures] = s->next;
+#endif
   if (s->older) s->older->newer = s->newer;
   else f->oldest = s->newer;
   if (s->newer) s->newer->older = s->older;
@@ -104,6 +115,66 @@ static nvr_slot *nvr_new_slot(nvr_function *f, const nvr_signature *s, nuvec_sta
   return NULL;
 }
 
+#if NVR_OPEN
+/* A waiting replay for the sizes of the call, or NULL. s: the tape's signature, or where sizes are open the first that
+ * fits but for them. The lock is held. */
+static nvr_slot *nvr_find_slot(const nvr_function *f, size_t list, const nvr_signature *s, const nvr_arrays *a,
+                               long said) {
+  nvr_slot *slot = f->idle[list];
+  size_t first;
+  while (slot && s->open && (slot->said != said || slot->signature->form != s->form ||
+                             nvr_distance(slot->signature, a, &first)))
+    slot = slot->next;
+  return slot;
+}
+
+/* An idle slot of the signature at the sizes of the call, or a new one, or NULL. Counts the call as in flight when it
+ * succeeds. s as for nvr_find_slot. */
+static nvr_slot *nvr_take_slot(nvr_function *f, const nvr_signature *s, const nvr_arrays *a, nuvec_status *status) {
+  nvr_context *c = f->context;
+  const long said = a->packed ? a->signature : -1;
+  size_t list = (size_t)(s - f->entry->signatures);
+  nvr_slot *slot, *gone = NULL;
+  nvr_known *known = NULL;
+  *status = NUVEC_OK;
+  if (s->open) list = f->entry->nsignatures + (size_t)(nvr_hash(s->form, a) % NVR_LISTS);
+  pthread_mutex_lock(&c->lock);
+  slot = nvr_find_slot(f, list, s, a, said);
+  if (slot) {
+    nvr_pull_slot(slot);
+    f->hits++;
+    c->in_flight++;
+    f->in_flight++;
+  }
+  pthread_mutex_unlock(&c->lock);
+  if (slot) return slot;
+  if (s->open) {
+    known = nvr_fit(c, f->entry, s, a, status);
+    if (!known) return NULL;
+    s = &known->signature;
+  }
+  pthread_mutex_lock(&c->lock);
+  gone = nvr_evict(f, 1);
+  f->misses++;
+  c->in_flight++;
+  f->in_flight++;
+  pthread_mutex_unlock(&c->lock);
+  nvr_free_slots(gone);
+  slot = nvr_new_slot(f, s, status);
+  if (slot) {
+    slot->own = known;
+    slot->said = said;
+    slot->list = list;
+    return slot;
+  }
+  free(known);
+  pthread_mutex_lock(&c->lock);
+  f->in_flight--;
+  if (--c->in_flight == 0) pthread_cond_broadcast(&c->quiet);
+  pthread_mutex_unlock(&c->lock);
+  return NULL;
+}
+#else
 /* An idle slot of the signature, or a new one, or NULL. Counts the call as in flight when it succeeds. */
 static nvr_slot *nvr_take_slot(nvr_function *f, const nvr_signature *s, nuvec_status *status) {
   nvr_context *c = f->context;
@@ -130,6 +201,7 @@ static nvr_slot *nvr_take_slot(nvr_function *f, const nvr_signature *s, nuvec_st
   pthread_mutex_unlock(&c->lock);
   return NULL;
 }
+#endif
 
 /* The replay waits for the next call, or goes. The call still counts as in flight in the context: nvr_over. */
 static void nvr_give_slot(nvr_slot *slot) {

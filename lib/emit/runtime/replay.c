@@ -35,6 +35,11 @@ static void nvr_encode_launch(nvr_context *c, id encoder, const nvr_slot *slot, 
     }
     NVR_SEND("v@:@QQ", void, (id, SEL, id, nvr_uint, nvr_uint))(encoder, c->sel[NVR_S_setBuffer], buffer, offset, k);
   }
+#if NVR_OPEN
+  if (l->words)
+    NVR_SEND("v@:r^vQQ", void, (id, SEL, const void *, nvr_uint, nvr_uint))
+    (encoder, c->sel[NVR_S_setBytes], l->words, l->sizes->nfields * sizeof *l->words, k);
+#endif
   grid.width = l->grid[0];
   grid.height = l->grid[1];
   grid.depth = l->grid[2];
@@ -69,6 +74,34 @@ static nuvec_status nvr_encode_slot(const nvr_slot *slot, id command) {
 
 /* ---- one call, from its arrays to its results ---- */
 
+#if NVR_OPEN
+/* A call in a slot that was taken for it. */
+static nvr_slot *nvr_start(nvr_slot *slot, const nvr_arrays *a, nuvec_status *status) {
+  const nvr_function *f = slot->function;
+  const nvr_signature *s = slot->signature;
+  size_t k;
+  slot->arrays = *a;
+  slot->done = NULL;
+  slot->settle = NULL;
+  slot->sent = 0;
+  *status = NUVEC_OK;
+  for (k = 0; *status == NUVEC_OK && k < s->form->ninputs; k++)
+    *status = nvr_check_strides(f->context, f->entry, "input", s->form->inputs[k].name, &s->inputs[k],
+                                nvr_in(a, s->form, k));
+  if (*status == NUVEC_OK) *status = nvr_check_outputs(f->context, f->entry, s, a);
+  if (*status == NUVEC_OK) *status = nvr_bind(slot);
+  if (*status == NUVEC_OK) return slot;
+  nvr_unbind(slot, *status);
+  nvr_give_slot(slot);
+  nvr_over(f->context);
+  return NULL;
+}
+/* Everything before encoding; NULL: *status says why. Afterwards the call is in flight: nvr_end, then nvr_over. */
+static nvr_slot *nvr_begin_as(nvr_function *f, const nvr_signature *s, const nvr_arrays *a, nuvec_status *status) {
+  nvr_slot *slot = nvr_take_slot(f, s, a, status);
+  return slot ? nvr_start(slot, a, status) : NULL;
+}
+#else
 /* Everything before encoding; NULL: *status says why. Afterwards the call is in flight: nvr_end, then nvr_over. */
 static nvr_slot *nvr_begin_as(nvr_function *f, const nvr_signature *s, const nvr_arrays *a, nuvec_status *status) {
   nvr_slot *slot;
@@ -87,6 +120,7 @@ static nvr_slot *nvr_begin_as(nvr_function *f, const nvr_signature *s, const nvr
   nvr_over(f->context);
   return NULL;
 }
+#endif
 static nvr_slot *nvr_begin(nvr_function *f, const nvr_arrays *a, nuvec_status *status) {
   const nvr_signature *s = nvr_match(f->context, f->entry, a, status);
   return s ? nvr_begin_as(f, s, a, status) : NULL;
@@ -263,6 +297,9 @@ static void nvr_release(nuvec_array *a) {
   objc_release((id)a->buffer);
   objc_autoreleasePoolPop(pool);
   a->buffer = a->host = NULL;
+#if NVR_OPEN
+  a->shape = NULL; /* the next call may make another one */
+#endif
   a->offset = a->bytes = 0;
 }
 
@@ -310,6 +347,13 @@ static nuvec_status nvr_destroy(nvr_context *c) {
     c->messages = m->next;
     free(m);
   }
+#if NVR_OPEN
+  while (c->all_shapes) {
+    nvr_shape *shape = c->all_shapes;
+    c->all_shapes = shape->next;
+    free(shape);
+  }
+#endif
   free(c->pipelines);
   pthread_cond_destroy(&c->quiet);
   pthread_mutex_destroy(&c->lock);

@@ -1,6 +1,15 @@
-/* replay.h - the replay engine's types: the tape, messages to Metal's objects, the context. See replay.c. */
+/* replay.h - the replay engine's types: the tape, messages to Metal's objects, the context. See replay.c.
+ *
+ * What stands under NVR_OPEN goes into graphs with open sizes only, what stands under !NVR_OPEN into the others; the
+ * compiler resolves these conditions and pastes neither them nor this. */
+#ifndef NVR_OPEN
+#define NVR_OPEN 1
+#endif
 #include "abi.h"
 
+#if NVR_OPEN
+#include <math.h>
+#endif
 #include <objc/message.h>
 #include <objc/runtime.h>
 #include <pthread.h>
@@ -33,12 +42,72 @@ typedef struct nvr_place { /* what a kernel's next buffer is bound to */
   size_t offset;          /* bytes into the scratch arena */
 } nvr_place;
 
+#if NVR_OPEN
+/* Sizes that a call says. The numbers of a call are: one a source, read off an axis of an input; behind them one a
+ * step, made of numbers before it. A number may have no value (an overflow, a division by 0, sizes that don't
+ * broadcast): a call that needs it is refused. */
+enum {
+  NVR_WHOLE, /* an int64: a is its low half, b its high half */
+  NVR_ADD, NVR_MUL, NVR_DIV, NVR_MOD, NVR_MIN, NVR_MAX, NVR_BCAST, /* of the whole numbers a and b; rounded down */
+  NVR_REAL, /* a double, by its bits, as WHOLE */
+  NVR_TO_REAL, NVR_RECIPROCAL, /* of the whole number a: as a double; 1 over it, rounded once to float32 */
+  NVR_PLUS, NVR_MINUS, NVR_TIMES, NVR_OVER, /* of the doubles a and b */
+  NVR_NEGATIVE, NVR_ABSOLUTE, NVR_ROOT, /* of the double a */
+  NVR_POWER /* of the double a; b is the whole number that it is raised to */
+};
+typedef struct nvr_operation {
+  unsigned op, a, b;
+} nvr_operation;
+
+typedef struct nvr_source { /* (size of the axis - offset) / factor */
+  const char *name;
+  unsigned input, axis;
+  int64_t factor, offset, least, most;
+} nvr_source;
+
+typedef struct nvr_axis { /* an open axis of an input or output */
+  unsigned array, axis, number, source; /* source: one that the number follows from */
+  const char *text;                     /* the number as an expression */
+} nvr_axis;
+
+enum { NVR_EQUAL, NVR_BROADCASTS, NVR_REPEATS, NVR_AT_MOST }; /* REPEATS: equal, or a is 1 */
+typedef struct nvr_guard { /* must hold */
+  unsigned relation, a, b;
+  const char *a_text, *b_text; /* NULL: a constant */
+  const char *node;            /* of the spec, which needs it; NULL: a declaration */
+} nvr_guard;
+
+typedef struct nvr_field { /* a word of 64 bits that a kernel is given: a number in its dtype, zeros behind it */
+  unsigned number;
+  int real; /* the number is a double */
+  nuvec_dtype dtype;
+} nvr_field;
+
+typedef struct nvr_sizes { /* of a launch */
+  unsigned grid[3]; /* numbers */
+  unsigned nfields;
+  const nvr_field *fields;
+} nvr_sizes;
+
+typedef struct nvr_open_sizes {
+  const nvr_source *sources;
+  const nvr_operation *steps;
+  const nvr_axis *inputs, *outputs;
+  const nvr_guard *guards;
+  const unsigned *slots; /* numbers: bytes of intermediates, each a part of the arena of its own */
+  size_t nsources, nsteps, ninputs, noutputs, nguards, nslots;
+} nvr_open_sizes;
+#endif
 typedef struct nvr_launch {
   unsigned kernel;         /* into the tape's kernels */
   int barrier;             /* waits for the launches before it */
   unsigned nplaces;        /* buffers bound, from index 0 */
   const nvr_place *places;
   size_t grid[3];          /* threads */
+#if NVR_OPEN
+  const nvr_sizes *sizes; /* NULL: all are known */
+  const uint64_t *words;  /* of the fields, bound behind the buffers; in the tape NULL */
+#endif
 } nvr_launch;
 
 enum { NVR_CALL, NVR_BOUND, NVR_STATE, NVR_STATICS, NVR_SOURCES };
@@ -73,6 +142,11 @@ typedef struct nvr_signature {
   const nvr_launch *launches;
   size_t nlaunches;
   size_t scratch; /* bytes of the arena that intermediates share; not 0 where an array is empty */
+#if NVR_OPEN
+  /* NULL: all sizes are known. Else open sizes of types are -1, their bytes those of an element; a place in the arena
+   * has the number of a slot. A replay has a copy with all known. */
+  const nvr_open_sizes *open;
+#endif
 } nvr_signature;
 
 typedef struct nvr_entry {
@@ -83,6 +157,11 @@ typedef struct nvr_entry {
   size_t nsignatures;
   const unsigned short *table; /* of nvr_hash: number of the signature + 1, 0: none; NULL: one signature */
   size_t mask;                 /* the table has mask + 1 places */
+#if NVR_OPEN
+  const unsigned short *open_table; /* the same of nvr_open_hash, for those with open sizes; of those that fit one call
+                                       the one with the fewest comes first */
+  size_t open_mask;
+#endif
   size_t capacity;             /* replays kept */
   int in_place;                /* mut: a failed step may lose the state */
 } nvr_entry;
@@ -189,7 +268,12 @@ static void (*const volatile nvr_send)(void) = (void (*)(void))objc_msgSend;
 
 #define NVR_SELECTOR_ID(id, text) NVR_S_##id,
 #define NVR_SELECTOR_TEXT(id, text) text,
+#if NVR_OPEN
+#define NVR_OPEN_SELECTORS(X) X(setBytes, "setBytes:length:atIndex:")
+enum { NVR_SELECTORS(NVR_SELECTOR_ID) NVR_OPEN_SELECTORS(NVR_SELECTOR_ID) NVR_NSELECTORS };
+#else
 enum { NVR_SELECTORS(NVR_SELECTOR_ID) NVR_NSELECTORS };
+#endif
 
 /* ---- the context ---- */
 
@@ -237,6 +321,11 @@ typedef struct nvr_slot { /* a prepared replay: what one call of one signature n
   struct nvr_slot *older, *newer;   /* idle ones of the function object */
   struct nvr_function *function;
   const nvr_signature *signature;
+#if NVR_OPEN
+  void *own;                /* the memory of a signature at the sizes of this replay, or NULL */
+  long said;                /* the number of the signature that its calls say, -1: none */
+  size_t list;              /* which of the function object's lists of idle ones it stands in */
+#endif
   id scratch;
   size_t bytes; /* of scratch and kept copies */
   nvr_bound *bound;
@@ -263,7 +352,11 @@ typedef struct nvr_function { /* an entry with its bound inputs and its replays 
   const nvr_form *form; /* of what is bound; NULL: nothing */
   int64_t *shapes;
   /* guarded by the context's lock */
+#if NVR_OPEN
+  nvr_slot **idle; /* one list a signature, then NVR_LISTS for those of open sizes, by a hash of the sizes */
+#else
   nvr_slot **idle; /* one list a signature */
+#endif
   nvr_slot *newest, *oldest;
   size_t capacity, waiting, in_flight, bytes, states;
   uint64_t hits, misses, evictions;
@@ -280,6 +373,16 @@ typedef struct nvr_state { /* of an entry of style mut: arrays in buffers of its
   int lost;
 } nvr_state;
 
+#if NVR_OPEN
+enum { NVR_LISTS = 64 };
+
+typedef struct nvr_shape { /* a shape of an output, in a trie by its hash, two bits a step */
+  struct nvr_shape *child[4], *next; /* next: all of them */
+  int32_t rank;
+  int64_t sizes[1]; /* rank of them */
+} nvr_shape;
+#endif
+
 typedef struct nvr_context {
   const nvr_tape *tape;
   nuvec_status made; /* what creation came to */
@@ -295,4 +398,7 @@ typedef struct nvr_context {
   size_t in_flight;
   size_t objects;          /* function objects and states */
   nvr_message *messages;   /* latest first */
+#if NVR_OPEN
+  nvr_shape *shapes, *all_shapes; /* of outputs, which may outlive the replays that made them */
+#endif
 } nvr_context;

@@ -37,6 +37,11 @@ static nuvec_status nvr_lay_out(nvr_context *c, const nvr_entry *e, const nvr_fo
     a = nvr_leaf_at(leaves, &f->inputs[k]);
     a->strides = NULL;
     a->bytes = nvr_bytes(a);
+#if NVR_OPEN
+    if (a->bytes > c->max_buffer)
+      return nvr_fail(c, NUVEC_BUFFER_LIMIT, "%s: leaf %s needs more bytes than a buffer can have", e->name,
+                      f->inputs[k].name);
+#endif
     a->offset = total[a->dtype];
     n = (a->bytes + NVR_LEAF_ALIGN - 1) & ~(size_t)(NVR_LEAF_ALIGN - 1);
     total[a->dtype] += n;
@@ -77,8 +82,12 @@ static nuvec_status nvr_check_leaves(nvr_context *c, const nvr_entry *e, const n
   s = &e->signatures[nearest];
   return nvr_fail(c, NUVEC_SIGNATURE, "%s: no signature takes such a state; in number %zu, %s is %s, got %s", e->name,
                   nearest, f->inputs[first].name,
+#if NVR_OPEN
+                  nvr_print_input(want, sizeof want, s, first),
+#else
                   nvr_print_type(want, sizeof want, s->inputs[first].dtype, s->inputs[first].rank,
                                  s->inputs[first].shape),
+#endif
                   nvr_print_type(got, sizeof got, nvr_leaf_at(leaves, &f->inputs[first])->dtype,
                                  nvr_leaf_at(leaves, &f->inputs[first])->rank,
                                  nvr_leaf_at(leaves, &f->inputs[first])->shape));
@@ -88,6 +97,14 @@ static nuvec_status nvr_check_leaves(nvr_context *c, const nvr_entry *e, const n
 static nuvec_status nvr_default_leaves(nvr_context *c, const nvr_entry *e, void *leaves) {
   const nvr_form *f = e->forms;
   size_t i, k;
+#if NVR_OPEN
+  int32_t d;
+  for (k = 0; k < f->ninputs; k++)
+    for (d = 0; f->inputs[k].from == NVR_STATE && d < e->signatures->inputs[k].rank; d++)
+      if (e->signatures->inputs[k].shape[d] < 0)
+        return nvr_fail(c, NUVEC_NULL, "%s: leaf %s has open sizes: the leaves must say theirs", e->name,
+                        f->inputs[k].name);
+#endif
   for (k = 0; k < f->ninputs; k++)
     if (f->inputs[k].from == NVR_STATE) nvr_describe(&e->signatures->inputs[k], nvr_leaf_at(leaves, &f->inputs[k]));
   for (i = 0; i < e->nsignatures; i++)
@@ -152,6 +169,7 @@ static nuvec_status nvr_fill_state(nvr_state *s, const void *initial) {
   const nvr_entry *e = s->function->entry;
   const nvr_form *f = e->forms;
   nuvec_array none, app;
+  nvr_type type;
   nuvec_status status;
   size_t k;
   memset(&none, 0, sizeof none);
@@ -164,7 +182,10 @@ static nuvec_status nvr_fill_state(nvr_state *s, const void *initial) {
     if (f->inputs[k].from != NVR_STATE) continue;
     app = none;
     if (initial) memcpy(&app, (const char *)initial + f->inputs[k].at, sizeof app);
-    status = nvr_check_strides(c, e, "leaf", f->inputs[k].name, &e->signatures->inputs[k], &app);
+    type.rank = nvr_leaf_at(s->now, &f->inputs[k])->rank;
+    type.shape = nvr_leaf_at(s->now, &f->inputs[k])->shape;
+    type.bytes = nvr_leaf_at(s->now, &f->inputs[k])->bytes;
+    status = nvr_check_strides(c, e, "leaf", f->inputs[k].name, &type, &app);
     if (status == NUVEC_OK)
       status = nvr_fill_leaf(c, e, f->inputs[k].name, &app, nvr_leaf_at(s->now, &f->inputs[k]));
   }
@@ -342,8 +363,22 @@ static nvr_slot *nvr_begin_step(nvr_state *s, nvr_arrays *a, int encoded, nuvec_
   a->in[NVR_STATE] = s->now;
   a->out[NVR_STATE] = s->next;
   sig = nvr_match(c, f->entry, a, status);
+#if NVR_OPEN
+  if (sig) slot = nvr_take_slot(f, sig, a, status);
+  if (slot) {
+    *status = nvr_prepare_next(s, slot->signature);
+    if (*status == NUVEC_OK) {
+      slot = nvr_start(slot, a, status);
+    } else {
+      nvr_give_slot(slot);
+      nvr_over(c);
+      slot = NULL;
+    }
+  }
+#else
   if (sig) *status = nvr_prepare_next(s, sig);
   if (sig && *status == NUVEC_OK) slot = nvr_begin_as(f, sig, a, status);
+#endif
   if (slot) {
     slot->state = s;
     slot->settle = encoded ? nvr_encoded_over : nvr_step_over;
