@@ -111,7 +111,17 @@ static void describe(nuvecc_unit *u) {
         if (!nv_dim_is_const(c, nv_shape_dims(c, shape)[d], &t->shape[d])) t->shape[d] = -1;
       if (nv_shape_is_static(c, shape)) t->bytes = (size_t)nv_shape_count(c, shape) * nv_dtype_size[t->dtype];
     }
-    u->programs[k] = (nuvecc_program){.entry = nv_text(c, p->entry->name),
+    nuvecc_size *sizes = NV_NEW_N(c, nuvecc_size, (size_t)g->nsources + 1);
+    for (uint32_t i = 0; i < g->nsources; i++) {
+      nv_buf name;
+      nv_buf_init(&name, c);
+      nv_put_dim(&name, g->sources[i].symbol);
+      sizes[i].name = nv_buf_text(&name);
+      nv_dim_bounds(c, g->sources[i].symbol, &sizes[i].min, &sizes[i].max);
+    }
+    u->programs[k] = (nuvecc_program){.sizes = sizes,
+                                      .nsizes = g->nsources,
+                                      .entry = nv_text(c, p->entry->name),
                                       .symbol = p->symbol,
                                       .signature = p->signature,
                                       .inputs = ports,
@@ -323,6 +333,36 @@ static nuvecc_status enter(nuvecc_unit *u, const char *stage, void (*work)(nuvec
   c->door_open = false;
   nv_leave_c_locale(l);
   return status;
+}
+
+typedef struct inputs_at {
+  size_t k;
+  const int64_t *values;
+  nuvecc_tensor *in;
+} inputs_at;
+
+static void put_inputs_at(nuvecc_unit *u, void *with) {
+  const inputs_at *at = with;
+  nv_ctx *c = u->c;
+  const nv_graph *g = u->module.programs[at->k].traced;
+  nv_dim *symbols = NV_NEW_N(c, nv_dim, (size_t)g->nsources + 1);
+  for (uint32_t i = 0; i < g->nsources; i++) symbols[i] = g->sources[i].symbol;
+  for (uint32_t i = 0; i < g->ninputs; i++) {
+    const nv_shape shape = nv_shape_at(g, g->inputs[i].value);
+    nuvecc_tensor *t = &at->in[i];
+    void *data = t->data;
+    *t = u->programs[at->k].inputs[i];
+    t->data = data;
+    for (int32_t d = 0; d < t->rank; d++)
+      if (!nv_dim_eval(c, nv_shape_dims(c, shape)[d], symbols, at->values, g->nsources, &t->shape[d]) || t->shape[d] < 0)
+        nv_raise(c, NUVECC_SPEC, "axis %d of input '%s' has no value", (int)d, t->name);
+    t->bytes = (size_t)nv_shape_count(c, nv_shape_of_ints(c, t->shape, (uint32_t)t->rank)) * nv_dtype_size[t->dtype];
+  }
+}
+
+nuvecc_status nuvecc_inputs_at(nuvecc_unit *u, size_t k, const int64_t *values, nuvecc_tensor *in) {
+  inputs_at at = {k, values, in};
+  return enter(u, "shapes", put_inputs_at, &at);
 }
 
 typedef struct evaluation {

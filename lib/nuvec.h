@@ -122,17 +122,28 @@ typedef struct nuvecc_tensor {
   void *data; /* NULL in descriptions */
 } nuvecc_tensor;
 
+/* A size that is known at run time only: its name ("B"; "x.axis1" where it has none), and its bounds. */
+typedef struct nuvecc_size {
+  const char *name;
+  int64_t min, max;
+} nuvecc_size;
+
 /* One entry under one signature, as the stub will offer it. symbol is the C name (NAME_ENTRY, or NAME). */
 typedef struct nuvecc_program {
   const char *entry, *symbol;
   uint32_t signature;                    /* index into the entry's list */
   const nuvecc_tensor *inputs, *outputs; /* descriptions: name, dtype, shape */
   size_t ninputs, noutputs;
+  const nuvecc_size *sizes;
+  size_t nsizes;
 } nuvecc_program;
 
 size_t nuvecc_nprograms(const nuvecc_unit *unit);
 const nuvecc_program *nuvecc_get_program(const nuvecc_unit *unit, size_t k);
 
+/* Descriptions of program k's inputs where size i of the program is values[i]; data of in is left alone. NUVECC_SPEC: a
+ * shape has no value there. Bounds and guards are not looked at. */
+nuvecc_status nuvecc_inputs_at(nuvecc_unit *unit, size_t k, const int64_t *values, nuvecc_tensor *in);
 /* The outputs' shapes and bytes where the inputs have those of in (its data isn't read). NUVECC_SPEC: they don't fit
  * what the program declares, or a guard fails; nuvecc_error says which. */
 nuvecc_status nuvecc_shapes(nuvecc_unit *unit, size_t k, const nuvecc_tensor *in, nuvecc_tensor *out);

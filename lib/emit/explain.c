@@ -3,6 +3,8 @@
 #include "explain.h"
 #include "stub.h"
 
+#include "../ir/sizes.h"
+
 uint32_t nv_line_of(const nv_graph *g, uint32_t origin, const char **source, size_t *length) {
   uint32_t line, column;
   while (origin != NV_NONE) {
@@ -16,13 +18,20 @@ uint32_t nv_line_of(const nv_graph *g, uint32_t origin, const char **source, siz
 
 static uint32_t line_of(const nv_graph *g, uint32_t origin) { return nv_line_of(g, origin, NULL, NULL); }
 
+static const char *dim_text(nv_ctx *c, nv_dim d) {
+  nv_buf b;
+  nv_buf_init(&b, c);
+  nv_put_dim(&b, d);
+  return nv_keep(&b);
+}
+
 const char *nv_thread_words(nv_ctx *c, const nv_kernel *k) {
   bool tail;
   if (k->kind == NV_K_SCAN) return nv_scan_words(k);
   if (k->kind == NV_K_ROWS)
-    return nv_format(c, "%u threads a row of %lld",
+    return nv_format(c, "%u threads a row of %s",
                      (unsigned)(nv_kernel_group(c, k) ? nv_kernel_group(c, k) : nv_rows_lanes(c, k)),
-                     (long long)nv_dim_value(c, k->reduce_extent));
+                     dim_text(c, k->reduce_extent));
   if (nv_kernel_is_simd(c, k)) return "a simdgroup a point";
   if (k->kind == NV_K_REDUCE) return "a thread a point";
   return nv_kernel_width(c, k, &tail) == 4 ? "four elements a thread" : "one element a thread";
@@ -31,8 +40,11 @@ const char *nv_thread_words(nv_ctx *c, const nv_kernel *k) {
 int64_t nv_scratch_traffic(const nv_plan *p, uint32_t launch) {
   const nv_kernel *k = &p->kernels[p->launches[launch].kernel];
   int64_t bytes = 0;
-  for (uint32_t o = 0; o < k->noperands; o++)
-    if (nv_is_scratch(p, launch, o)) bytes += k->operands[o].elements * nv_dtype_size[k->operands[o].dtype];
+  for (uint32_t o = 0; o < k->noperands; o++) {
+    if (!nv_is_scratch(p, launch, o)) continue;
+    if (k->operands[o].elements < 0) return -1;
+    bytes += nv_operand_bytes(&k->operands[o]);
+  }
   return bytes;
 }
 
@@ -114,8 +126,9 @@ static void put_operands(nv_buf *b, const nv_plan *p, uint32_t launch, bool writ
     nv_put_operand_name(b, p, k, o);
     nv_puts(b, ": ");
     nv_put_value_type(b, p->graph, r->value);
-    nv_printf(b, ", %lld bytes%s\n", (long long)r->elements * nv_dtype_size[r->dtype],
-              nv_is_scratch(p, launch, o) ? " of scratch" : "");
+    nv_puts(b, ", ");
+    nv_put_amount(b, nv_operand_bytes(r), false);
+    nv_printf(b, " bytes%s\n", nv_is_scratch(p, launch, o) ? " of scratch" : "");
   }
 }
 
@@ -149,9 +162,13 @@ static void put_kernel(nv_buf *b, const nv_plan *p, uint32_t launch) {
   put_operands(b, p, launch, false);
   put_operands(b, p, launch, true);
   put_picks(b, p, k);
-  nv_printf(b, "    %lld bytes read, %lld written, %lld of these in scratch; at most %u values live; %s\n",
-            (long long)nv_kernel_bytes(k, false), (long long)nv_kernel_bytes(k, true),
-            (long long)nv_scratch_traffic(p, launch), (unsigned)k->live, nv_thread_words(g->c, k));
+  nv_puts(b, "    ");
+  nv_put_amount(b, nv_kernel_bytes(k, false), false);
+  nv_puts(b, " bytes read, ");
+  nv_put_amount(b, nv_kernel_bytes(k, true), false);
+  nv_puts(b, " written, ");
+  nv_put_amount(b, nv_scratch_traffic(p, launch), false);
+  nv_printf(b, " of these in scratch; at most %u values live; %s\n", (unsigned)k->live, nv_thread_words(g->c, k));
 }
 
 static void put_cuts(nv_buf *b, const nv_plan *p) {
@@ -187,16 +204,32 @@ static void put_recomputed(nv_buf *b, const nv_plan *p) {
   nv_drop(b->c, r.nodes);
 }
 
+static void put_guard(nv_buf *b, const nv_graph *g, const nv_guard *guard) {
+  nv_puts(b, "  must hold: ");
+  nv_put_guard(b, guard);
+  if (guard->origin != NV_NONE) {
+    nv_puts(b, " (");
+    nv_put_origin(b, g, guard->origin);
+    nv_putc(b, ')');
+  }
+  nv_putc(b, '\n');
+}
+
 static void put_program(nv_buf *b, const nv_program *p) {
   const nv_plan *plan = p->plan;
   nv_printf(b, "%s, signature %u: kernels %u, launches %u\n", nv_text(b->c, p->entry->name), (unsigned)p->signature,
             (unsigned)plan->nkernels, (unsigned)plan->nlaunches);
-  nv_printf(b, "  %lld bytes moved, lower bound %lld", (long long)plan->bytes_moved,
-            (long long)plan->bytes_lower_bound);
-  if (plan->bytes_lower_bound > 0)
-    nv_printf(b, " (ratio %.3f)", (double)plan->bytes_moved / (double)plan->bytes_lower_bound);
-  nv_printf(b, "; scratch arena %lld bytes, lower bound %lld (the most alive at once)\n",
-            (long long)plan->scratch_bytes, (long long)plan->scratch_bound);
+  if (plan->graph->nsources) {
+    nv_puts(b, "  bytes: the sizes of a call say\n");
+    for (uint32_t k = 0; k < plan->graph->nguards; k++) put_guard(b, plan->graph, &plan->graph->guards[k]);
+  } else {
+    nv_printf(b, "  %lld bytes moved, lower bound %lld", (long long)plan->bytes_moved,
+              (long long)plan->bytes_lower_bound);
+    if (plan->bytes_lower_bound > 0)
+      nv_printf(b, " (ratio %.3f)", (double)plan->bytes_moved / (double)plan->bytes_lower_bound);
+    nv_printf(b, "; scratch arena %lld bytes, lower bound %lld (the most alive at once)\n",
+              (long long)plan->scratch_bytes, (long long)plan->scratch_bound);
+  }
   for (uint32_t k = 0; k < plan->nlaunches; k++) put_kernel(b, plan, k);
   put_cuts(b, plan);
   put_recomputed(b, plan);
@@ -234,8 +267,9 @@ static void put_json_operands(nv_buf *b, const nv_plan *p, uint32_t launch, bool
     nv_puts(b, ", \"type\": ");
     nv_put_json(b, text.p, text.n);
     nv_drop(b->c, text.p);
-    nv_printf(b, ", \"bytes\": %lld, \"scratch\": %s}", (long long)r->elements * nv_dtype_size[r->dtype],
-              nv_is_scratch(p, launch, o) ? "true" : "false");
+    nv_puts(b, ", \"bytes\": ");
+    nv_put_amount(b, nv_operand_bytes(r), true);
+    nv_printf(b, ", \"scratch\": %s}", nv_is_scratch(p, launch, o) ? "true" : "false");
     any = true;
   }
   nv_putc(b, ']');
@@ -275,9 +309,13 @@ static void put_json_kernel(nv_buf *b, const nv_plan *p, uint32_t launch) {
   put_json_operands(b, p, launch, false);
   nv_puts(b, ",\n         \"outputs\": ");
   put_json_operands(b, p, launch, true);
-  nv_printf(b, ",\n         \"read\": %lld, \"written\": %lld, \"scratch\": %lld, \"live\": %u}",
-            (long long)nv_kernel_bytes(k, false), (long long)nv_kernel_bytes(k, true),
-            (long long)nv_scratch_traffic(p, launch), (unsigned)k->live);
+  nv_puts(b, ",\n         \"read\": ");
+  nv_put_amount(b, nv_kernel_bytes(k, false), true);
+  nv_puts(b, ", \"written\": ");
+  nv_put_amount(b, nv_kernel_bytes(k, true), true);
+  nv_puts(b, ", \"scratch\": ");
+  nv_put_amount(b, nv_scratch_traffic(p, launch), true);
+  nv_printf(b, ", \"live\": %u}", (unsigned)k->live);
 }
 
 static void put_json_recomputed(nv_buf *b, const nv_plan *p) {

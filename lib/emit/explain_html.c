@@ -60,6 +60,10 @@ static void put_bytes(nv_buf *b, int64_t n) {
   static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   int64_t whole = n, tenths = 0;
   int unit = 0;
+  if (n < 0) {
+    nv_puts(b, "by the sizes");
+    return;
+  }
   while (whole >= 1000 && unit < 6) {
     tenths = whole % 1000 / 10;
     whole /= 1000;
@@ -95,9 +99,7 @@ static void put_operand(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_
   nv_drop(b->c, text.p);
 }
 
-static int64_t operand_bytes(const nv_kernel *k, uint32_t o) {
-  return k->operands[o].elements * nv_dtype_size[k->operands[o].dtype];
-}
+static int64_t operand_bytes(const nv_kernel *k, uint32_t o) { return nv_operand_bytes(&k->operands[o]); }
 
 /* ---- the drawing: inputs above, outputs below, a kernel below what it reads ---- */
 
@@ -364,7 +366,7 @@ static void put_arena(nv_buf *b, const nv_plan *p) {
       last[r->value] = l;
       n += r->written;
     }
-  if (!n || n > MOST_RANGES || !p->scratch_bytes) return;
+  if (!n || n > MOST_RANGES || p->scratch_bytes <= 0) return;
   nv_printf(b, "<h3>Scratch arena: launches from left to right, addresses upward</h3>\n"
                "<div class=\"card draw\"><svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", ARENA_WIDTH,
             ARENA_HEIGHT, ARENA_WIDTH, ARENA_HEIGHT);
@@ -418,7 +420,7 @@ static void put_operands(nv_buf *b, const nv_plan *p, uint32_t launch) {
     nv_puts(b, "</td><td class=\"n\">");
     put_bytes(b, operand_bytes(k, o));
     nv_printf(b, "</td><td style=\"width:30%%\"><div class=\"bar\" style=\"width:%.1f%%;background:var(--%s)\"></div>"
-                 "</td></tr>\n", 100.0 * (double)operand_bytes(k, o) / (double)most,
+                 "</td></tr>\n", operand_bytes(k, o) < 0 ? 0.0 : 100.0 * (double)operand_bytes(k, o) / (double)most,
               scratch ? "scratch" : written ? "out" : "in");
   }
   nv_puts(b, "</table>\n");
@@ -428,7 +430,8 @@ static void put_kernel(nv_buf *b, const nv_module *m, const nv_plan *p, uint32_t
   enum { FEW = 12 };
   const nv_kernel *k = &p->kernels[launch];
   nv_printf(b, "<details class=\"card\"%s><summary><code>%s</code><span>", p->nkernels <= FEW ? " open" : "", k->name);
-  put_bytes(b, nv_kernel_bytes(k, false) + nv_kernel_bytes(k, true));
+  const int64_t read = nv_kernel_bytes(k, false), written = nv_kernel_bytes(k, true);
+  put_bytes(b, read < 0 || written < 0 ? -1 : read + written);
   nv_printf(b, " · %u value%s live · %s</span></summary>\n<div class=\"two\"><div>\n", (unsigned)k->live,
             k->live == 1 ? "" : "s",
             nv_thread_words(m->c, k));

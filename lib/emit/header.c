@@ -20,14 +20,16 @@ static void put_example_input(nv_buf *b, const nv_view *v, uint32_t k, const cha
   for (uint32_t i = 0; i < g->ninputs; i++) more += i != k && v->inputs[0][i].source == NV_FROM_CALL;
   if (rank) {
     nv_puts(b, " *   const int64_t shape[] = {");
-    for (uint32_t d = 0; d < rank; d++)
-      nv_printf(b, "%s%" PRId64, d ? ", " : "", nv_dim_value(g->c, nv_shape_dims(g->c, shape)[d]));
-    nv_puts(b, "};\n");
+    for (uint32_t d = 0; d < rank; d++) {
+      nv_puts(b, d ? ", " : "");
+      nv_put_size_comment(b, nv_shape_dims(g->c, shape)[d]);
+    }
+    nv_puts(b, nv_shape_is_static(g->c, shape) ? "};\n" : "}; // open sizes: as the call has them\n");
   }
-  nv_printf(b, " *   %s = (nuvec_array){.host = data, .bytes = %" PRId64 ", .shape = %s, .rank = %u,\n"
-            " *       .dtype = %s};%s\n", access, nv_value_bytes(g, port->value), rank ? "shape" : "NULL",
-            (unsigned)rank, nv_dtype_constant[nv_dtype_of(g, port->value)],
-            more || v->nkeys ? " // and the others" : "");
+  nv_printf(b, " *   %s = (nuvec_array){.host = data, .bytes = ", access);
+  nv_put_size_comment(b, nv_value_size(g, port->value));
+  nv_printf(b, ", .shape = %s, .rank = %u,\n *       .dtype = %s};%s\n", rank ? "shape" : "NULL", (unsigned)rank,
+            nv_dtype_constant[nv_dtype_of(g, port->value)], more || v->nkeys ? " // and the others" : "");
 }
 
 static const char *access_of(const nv_view *v, const char *base, nv_spot s, bool output) {
@@ -129,8 +131,8 @@ static void put_context(nv_buf *b, const nv_module *m) {
 " * the context. */\n"
 "const char *%s_error(%s_context *context);\n\n", name, name);
   nv_printf(b,
-"/* Gives back the buffer of an output that a call allocated, and clears its memory fields. Needs no context. */\n"
-"void %s_release(nuvec_array *array);\n", name);
+"/* Gives back the buffer of an output that a call allocated, and clears its memory fields%s. Needs no context. */\n"
+"void %s_release(nuvec_array *array);\n", nv_any_open(m) ? " and its shape" : "", name);
 }
 
 void nv_emit_header(nv_buf *b, const nv_module *m) {

@@ -2,6 +2,8 @@
 #include "metal.h"
 #include "stub.h"
 
+#include "../ir/sizes.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,8 +15,14 @@ static void put_ports(nv_buf *b, const nv_graph *g, const char *what, const nv_p
     nv_printf(b, " *   %s %u  ", what, (unsigned)k);
     nv_put_comment(b, nv_text(g->c, ports[k].name));
     nv_puts(b, ": ");
-    nv_put_value_type(b, g, ports[k].value);
-    nv_printf(b, ", %" PRId64 " bytes", nv_value_bytes(g, ports[k].value));
+    nv_buf type;
+    nv_buf_init(&type, g->c);
+    nv_put_value_type(&type, g, ports[k].value);
+    nv_put_comment(b, nv_buf_text(&type));
+    nv_drop(g->c, type.p);
+    nv_puts(b, ", ");
+    nv_put_size_comment(b, nv_value_size(g, ports[k].value));
+    nv_puts(b, " bytes");
     if (align[k] > nv_dtype_size[nv_dtype_of(g, ports[k].value)])
       nv_printf(b, ", offset a multiple of %u", (unsigned)align[k]);
     if (spots[k].source == NV_FROM_BOUND) nv_puts(b, " (bound)");
@@ -45,6 +53,28 @@ static void put_key_values(nv_buf *b, const nv_view *v, uint32_t i) {
   }
 }
 
+/* Sizes that a call says, and what they must keep to. */
+static void put_sizes(nv_buf *b, const nv_graph *g) {
+  for (uint32_t k = 0; k < g->nsources; k++) {
+    int64_t least, most;
+    nv_dim_bounds(g->c, g->sources[k].symbol, &least, &most);
+    nv_puts(b, " *   size ");
+    nv_put_size_comment(b, g->sources[k].symbol);
+    nv_printf(b, ": from %" PRId64, least);
+    if (most != INT64_MAX) nv_printf(b, " to %" PRId64, most);
+    nv_putc(b, '\n');
+  }
+  for (uint32_t k = 0; k < g->nguards; k++) {
+    nv_buf text;
+    nv_buf_init(&text, g->c);
+    nv_put_guard(&text, &g->guards[k]);
+    nv_puts(b, " *   must hold: ");
+    nv_put_comment(b, nv_buf_text(&text));
+    nv_putc(b, '\n');
+    nv_drop(g->c, text.p);
+  }
+}
+
 static void put_signatures(nv_buf *b, const nv_view *v) {
   for (uint32_t k = 0; k < v->n; k++) {
     const nv_plan *p = v->program[k].plan;
@@ -54,6 +84,7 @@ static void put_signatures(nv_buf *b, const nv_view *v) {
       put_key_values(b, v, k);
       nv_putc(b, '\n');
     }
+    put_sizes(b, p->graph);
     put_ports(b, p->graph, "input", p->graph->inputs, p->graph->ninputs, v->inputs[k], align);
     put_ports(b, p->graph, "output", p->graph->outputs, p->graph->noutputs, v->outputs[k],
               align + p->graph->ninputs);
@@ -124,6 +155,13 @@ static void put_way(const writer *w, const char *what, const char *after) {
   nv_put_code(w->b, 0, "nuvec_status %s_%s(%s%s%s);", w->s, what, w->owner, w->in_out, after);
 }
 
+/* Has a signature open sizes? */
+static bool is_open(const nv_view *v) {
+  uint32_t k = 0;
+  while (k < v->n && !nv_is_open(&v->program[k])) k++;
+  return k < v->n;
+}
+
 static void put_call(const writer *w, bool step) {
   const nv_view *v = w->v;
   const bool several = v->n > 1;
@@ -131,15 +169,17 @@ static void put_call(const writer *w, bool step) {
   nv_printf(w->b,
 "/* %s and waits for it. Every input's dtype, rank, shape and memory must be set%s.\n"
 " * Outputs start from all zeros: without memory of their own they are allocated; where shape is set, dtype, rank and\n"
-" * shape are checked; on success dtype, rank, shape (constants of this library) and strides (NULL) are set. Outputs\n"
+" * shape are checked; on success dtype, rank, shape (%s) and strides (NULL) are set. Outputs\n"
 " * that a call has filled in may be given to the next one as they are, which then allocates nothing.\n"
-" * NUVEC_DTYPE, NUVEC_RANK, NUVEC_SHAPE%s, NUVEC_STRIDES, NUVEC_NULL,\n"
+" * NUVEC_DTYPE, NUVEC_RANK, NUVEC_SHAPE%s%s, NUVEC_STRIDES, NUVEC_NULL,\n"
 " * NUVEC_SHORT_BUFFER, NUVEC_MISALIGNED, NUVEC_ALIASING, NUVEC_OUT_OF_MEMORY, NUVEC_BUFFER_LIMIT,\n"
 " * NUVEC_GPU_ERROR%s. */\n",
             step ? "Replaces the state by its next value" : "Runs the graph",
             !several    ? ""
             : v->nkeys ? ",\n * and the other members: they select the signature"
                        : ":\n * they select the signature",
+            is_open(v) ? "memory of the context" : "constants of this library",
+            is_open(v) ? ", NUVEC_GUARD" : "",
             several     ? ", NUVEC_SIGNATURE (none fits)"
             : !v->flat ? ""
                        : ", NUVEC_SIGNATURE (wrong numbers of arrays)",
@@ -165,10 +205,11 @@ static void put_call(const writer *w, bool step) {
 }
 
 static void put_shapes(const writer *w) {
-  nv_puts(w->b,
+  nv_printf(w->b,
 "\n/* What a call with such inputs would make: sets dtype, rank, shape, strides and bytes of every output, leaving\n"
 " * its memory alone, and *scratch to the bytes of device memory in between. Of the inputs only dtype, rank, shape\n"
-" * and strides count. outputs and scratch may be NULL. Allocates nothing. Errors as those of a call. */\n");
+" * and strides count. outputs and scratch may be NULL. Allocates nothing%s. Errors as those of a call. */\n",
+            is_open(w->v) ? " on the device" : "");
   put_way(w, "shapes", ", size_t *scratch");
 }
 
@@ -250,8 +291,9 @@ void nv_put_entry_header(nv_buf *b, const nv_view *v) {
   put_signatures(b, v);
   nv_puts(b, " */\n");
   put_structs(b, v);
-  nv_printf(b, "/* Bytes of device memory that a call of %s needs for intermediates, at most. */\n"
-               "#define %s_SCRATCH_BYTES ((size_t)%" PRId64 ")\n\n", s, s, scratch);
+  if (!is_open(v))
+    nv_printf(b, "/* Bytes of device memory that a call of %s needs for intermediates, at most. */\n"
+                 "#define %s_SCRATCH_BYTES ((size_t)%" PRId64 ")\n\n", s, s, scratch);
   if (v->bound) put_function_object(&w);
   if (mut) {
     put_state(&w);

@@ -28,8 +28,10 @@ static void put_ports(nv_buf *b, const nv_graph *g, const nv_port *ports, uint32
     nv_puts(b, i ? ",\n             {\"name\": " : "\n             {\"name\": ");
     nv_put_json_text(b, nv_text(g->c, ports[i].name));
     nv_printf(b, ", \"dtype\": \"%s\", \"shape\": [", nv_dtype_name[nv_dtype_of(g, ports[i].value)]);
-    for (uint32_t d = 0; d < nv_shape_rank(g->c, s); d++)
-      nv_printf(b, "%s%lld", d ? ", " : "", (long long)nv_dim_value(g->c, nv_shape_dims(g->c, s)[d]));
+    for (uint32_t d = 0; d < nv_shape_rank(g->c, s); d++) {
+      nv_puts(b, d ? ", " : "");
+      nv_put_json_dim(b, nv_shape_dims(g->c, s)[d]);
+    }
     nv_puts(b, "]}");
   }
   nv_puts(b, n ? "\n           ]" : "]");
@@ -45,7 +47,10 @@ static void put_signature(nv_buf *b, const nv_program *p) {
     nv_puts(b, i ? ", " : "");
     nv_put_json_text(b, p->plan->kernels[p->plan->launches[i].kernel].name);
   }
-  nv_printf(b, "],\n         \"scratch_bytes\": %lld}", (long long)p->plan->scratch_bytes);
+  nv_puts(b, "],\n         \"scratch_bytes\": ");
+  nv_put_amount(b, p->plan->scratch_bytes, true);
+  nv_put_json_sizes(b, p->plan, "         ");
+  nv_putc(b, '}');
 }
 
 static void put_options(nv_buf *b, const nuvecc_options *o) {

@@ -126,8 +126,15 @@ const char *nv_fold_name(nv_ctx *c, nv_op op, nv_dtype d);
 const char *nv_blocks_name(nv_ctx *c, nv_op op, nv_dtype d);
 
 /* ---- stats.c: what explain.c and manifest.c share with it ---- */
-/* Distinct bytes that a launch of k reads or writes. */
+/* Distinct bytes of a binding; that a launch of k reads or writes. -1: the sizes of a call say. */
+int64_t nv_operand_bytes(const nv_operand_rec *r);
 int64_t nv_kernel_bytes(const nv_kernel *k, bool written);
+/* n, or where it is below 0 "null" in JSON, "?" in text. */
+void nv_put_amount(nv_buf *b, int64_t n, bool json);
+/* A number, or where the size is open a string with its expression. */
+void nv_put_json_dim(nv_buf *b, nv_dim d);
+/* Members of an object where sizes are open: their bounds, guards, bytes of the pieces of scratch; else nothing. */
+void nv_put_json_sizes(nv_buf *b, const nv_plan *p, const char *indent);
 /* A NUL-terminated text as a JSON string. */
 void nv_put_json_text(nv_buf *b, const char *text);
 /* `"entry": "ffn", "signature": 0, ` … through scratch_bytes: the counts of one program, as members of an object. */

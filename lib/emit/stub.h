@@ -23,10 +23,14 @@ void nv_put_code(nv_buf *b, uint32_t indent, const char *format, ...) NV_PRINTF(
 void nv_put_value_type(nv_buf *b, const nv_graph *g, nv_value v);
 extern const char *const nv_dtype_constant[NV_NDTYPES]; /* "NUVEC_FLOAT32" */
 int64_t nv_value_bytes(const nv_graph *g, nv_value v);
+nv_dim nv_value_size(const nv_graph *g, nv_value v); /* the same where sizes may be open */
+/* A size inside a C comment: a number or an expression. */
+void nv_put_size_comment(nv_buf *b, nv_dim d);
 /* The strictest alignment in bytes that kernels ask for, of each input and behind them of each output. */
 uint32_t *nv_port_aligns(const nv_plan *p);
 /* Are some of its sizes known at run time only? */
 bool nv_is_open(const nv_program *p);
+bool nv_any_open(const nv_module *m);
 /* Scratch of a program: never nothing where a kernel's operand is empty, as it must be bound to some memory. */
 int64_t nv_scratch_bytes(const nv_plan *p);
 
@@ -35,6 +39,10 @@ void nv_emit_tape(nv_buf *b, const nv_module *m);
 void nv_emit_the_tape(nv_buf *b, const nv_module *m);
 /* Name of the tie kernel, "NAME_tie_0123456789abcdef". */
 const char *nv_tie_name(const nv_module *m);
+
+/* ---- open.c ---- */
+/* Tables of a signature with open sizes: nvr_<entry>_<signature>_open, and _sizes of its launches. */
+void nv_put_open(nv_buf *b, const nv_program *program, uint32_t entry, uint32_t signature);
 
 /* ---- fields.c: paths ("layers[3].w") as members of a C struct ---- */
 typedef struct nv_fields nv_fields;
@@ -96,9 +104,11 @@ bool nv_is_in_place(const nv_program *p);
 void nv_put_spot(nv_buf *b, const nv_view *v, nv_spot s, bool output);
 /* Struct of a source: "X_inputs", "X_outputs", "X_bound", "X_leaves", "X_statics". */
 const char *nv_struct_name(const nv_view *v, nv_place_of s, bool output);
-/* The table that finds signatures: numbers + 1, 0 where there is none; *size is a power of two. NULL: there is one
- * signature. As nvr_hash of the replay engine computes it. */
+/* The table that finds signatures whose sizes are all known: numbers + 1, 0 where there is none; *size is a power of
+ * two. NULL: there is one signature. As nvr_hash of the replay engine computes it. */
 uint16_t *nv_view_table(const nv_view *v, uint32_t *size);
+/* The same for signatures with open sizes, as nvr_open_hash; NULL: there are none, or no others. */
+uint16_t *nv_view_open_table(const nv_view *v, uint32_t *size);
 /* "X_path_choice", the constant of a choice. */
 const char *nv_choice_name(const nv_view *v, const nv_view_key *k, uint32_t choice);
 

@@ -69,10 +69,29 @@ int64_t nv_value_bytes(const nv_graph *g, nv_value v) {
   return nv_shape_count(g->c, nv_shape_at(g, v)) * nv_dtype_size[nv_dtype_of(g, v)];
 }
 
+nv_dim nv_value_size(const nv_graph *g, nv_value v) {
+  return nv_dim_mul(g->c, nv_shape_elements(g->c, nv_shape_at(g, v)),
+                    nv_dim_const(g->c, nv_dtype_size[nv_dtype_of(g, v)]));
+}
+
+void nv_put_size_comment(nv_buf *b, nv_dim d) {
+  nv_buf text;
+  nv_buf_init(&text, b->c);
+  nv_put_dim(&text, d);
+  nv_put_comment(b, nv_buf_text(&text));
+  nv_drop(b->c, text.p);
+}
+
 bool nv_is_open(const nv_program *p) { return p->plan->graph->nsources != 0; }
+bool nv_any_open(const nv_module *m) {
+  uint32_t k = 0;
+  while (k < m->nprograms && !nv_is_open(&m->programs[k])) k++;
+  return k < m->nprograms;
+}
 
 int64_t nv_scratch_bytes(const nv_plan *p) {
   bool empty = false;
+  if (p->graph->nsources) return 0;
   for (uint32_t k = 0; k < p->nkernels; k++)
     for (uint32_t i = 0; i < p->kernels[k].noperands; i++)
       empty = empty || !nv_value_bytes(p->graph, p->kernels[k].operands[i].value);
@@ -200,9 +219,21 @@ static void put_kernels(nv_buf *b, const kernels *t) {
 
 /* ---- shapes and types ---- */
 
+/* The shape with -1 for its open sizes. */
+static nv_shape pattern_of(nv_ctx *c, nv_shape s) {
+  int64_t sizes[NV_MAX_RANK];
+  for (uint32_t k = 0; k < nv_shape_rank(c, s); k++)
+    if (!nv_dim_is_const(c, nv_shape_dims(c, s)[k], &sizes[k])) sizes[k] = -1;
+  return nv_shape_of_ints(c, sizes, nv_shape_rank(c, s));
+}
+
 static void put_shape_name(nv_buf *b, nv_ctx *c, nv_shape s) {
   nv_puts(b, "nvr_shape");
-  for (uint32_t k = 0; k < nv_shape_rank(c, s); k++) nv_printf(b, "_%" PRId64, nv_dim_value(c, nv_shape_dims(c, s)[k]));
+  for (uint32_t k = 0; k < nv_shape_rank(c, s); k++) {
+    int64_t size;
+    if (nv_dim_is_const(c, nv_shape_dims(c, s)[k], &size) && size >= 0) nv_printf(b, "_%" PRId64, size);
+    else nv_puts(b, "_open");
+  }
 }
 
 static void put_shapes(nv_buf *b, const nv_module *m) {
@@ -211,7 +242,7 @@ static void put_shapes(nv_buf *b, const nv_module *m) {
     const nv_graph *g = m->programs[i].plan->graph;
     for (uint32_t k = 0; k < g->ninputs + g->noutputs; k++) {
       const nv_port *port = k < g->ninputs ? &g->inputs[k] : &g->outputs[k - g->ninputs];
-      const nv_shape s = nv_shape_at(g, port->value);
+      const nv_shape s = pattern_of(g->c, nv_shape_at(g, port->value));
       const uint64_t h = nv_hash(&s, sizeof s, 0);
       uint32_t at = 0, other;
       while ((other = nv_map_next(&seen, h, &at)) != NV_NONE && other != s) continue;
@@ -258,7 +289,10 @@ static void put_types(nv_buf *b, const nv_graph *g, const char *what, uint32_t e
     const nv_shape s = nv_shape_at(g, ports[k].value);
     nv_printf(b, "    {%s, %u, ", nv_dtype_constant[nv_dtype_of(g, ports[k].value)], (unsigned)nv_shape_rank(g->c, s));
     put_shape_name(b, g->c, s);
-    nv_printf(b, ", %" PRId64 ", %u}, /* ", nv_value_bytes(g, ports[k].value), (unsigned)align[k]);
+    nv_printf(b, ", %" PRId64 ", %u}, /* ",
+              nv_shape_is_static(g->c, s) ? nv_value_bytes(g, ports[k].value)
+                                          : (int64_t)nv_dtype_size[nv_dtype_of(g, ports[k].value)],
+              (unsigned)align[k]);
     nv_put_comment(b, nv_text(g->c, ports[k].name));
     nv_puts(b, " */\n");
   }
@@ -266,6 +300,14 @@ static void put_types(nv_buf *b, const nv_graph *g, const char *what, uint32_t e
 }
 
 /* ---- launches ---- */
+
+/* What a launch's row ends in: the sizes that the call says, where they count. */
+static const char *sizes_of(nv_ctx *c, const nv_module *m, const nv_program *p, uint32_t entry, uint32_t signature,
+                            uint32_t launch) {
+  if (!nv_any_open(m)) return "";
+  if (!nv_is_open(p)) return ", NULL, NULL";
+  return nv_format(c, ", nvr_%u_%u_sizes + %u, NULL", (unsigned)entry, (unsigned)signature, (unsigned)launch);
+}
 
 static void put_places(nv_buf *b, const nv_program *p, uint32_t entry, uint32_t signature) {
   const nv_graph *g = p->plan->graph;
@@ -277,7 +319,7 @@ static void put_places(nv_buf *b, const nv_program *p, uint32_t entry, uint32_t 
     for (uint32_t j = 0; j < k->noperands; j++) {
       const nv_place *at = &l->places[j];
       if (at->kind == NV_PLACE_SCRATCH) {
-        nv_printf(b, "    {NVR_SCRATCH, 0, %" PRId64 "},\n", at->offset);
+        nv_printf(b, "    {NVR_SCRATCH, %u, %" PRId64 "},\n", nv_is_open(p) ? (unsigned)at->index : 0, at->offset);
         continue;
       }
       const bool input = at->kind == NV_PLACE_INPUT;
@@ -299,11 +341,13 @@ static void put_launches(nv_buf *b, const nv_module *m, const kernels *t, const 
     const nv_launch *l = &p->plan->launches[i];
     const nv_kernel *k = &p->plan->kernels[l->kernel];
     nv_dim grid[3];
+    int64_t threads[3] = {0, 0, 0};
     nv_kernel_grid(m->c, k, grid);
-    const char *row = nv_format(m->c, "{%u, %d, %u, nvr_%u_%u_places + %u, {%" PRId64 ", %" PRId64 ", %" PRId64 "}},",
+    for (int d = 0; d < 3 && !nv_is_open(p); d++) threads[d] = nv_dim_value(m->c, grid[d]);
+    const char *row = nv_format(m->c, "{%u, %d, %u, nvr_%u_%u_places + %u, {%" PRId64 ", %" PRId64 ", %" PRId64 "}%s},",
                                 (unsigned)find_kernel(t, k->name), l->barrier, (unsigned)k->noperands, (unsigned)entry,
-                                (unsigned)signature, (unsigned)place, nv_dim_value(m->c, grid[0]),
-                                nv_dim_value(m->c, grid[1]), nv_dim_value(m->c, grid[2]));
+                                (unsigned)signature, (unsigned)place, threads[0], threads[1], threads[2],
+                                sizes_of(m->c, m, p, entry, signature, i));
     const bool fits = strlen(row) + strlen(k->name) + 11 <= NV_COLUMNS;
     nv_printf(b, fits ? "    %s /* %s */\n" : "    %s\n    /* %s */\n", row, k->name);
     place += k->noperands;
@@ -432,6 +476,7 @@ static void put_signature(nv_buf *b, const nv_module *m, const kernels *t, const
   if (v->n > 1) nv_printf(b, "/* signature %u */\n", (unsigned)i);
   put_types(b, g, "inputs", entry, i, g->inputs, g->ninputs, align);
   put_types(b, g, "outputs", entry, i, g->outputs, g->noutputs, align + g->ninputs);
+  if (nv_is_open(&v->program[i])) nv_put_open(b, &v->program[i], entry, i);
   put_launches(b, m, t, &v->program[i], entry, i);
   if (!count_keys(v, i, v->nkeys)) return;
   nv_printf(b, "static const int64_t nvr_%u_%u_keys[] = {", (unsigned)entry, (unsigned)i);
@@ -444,11 +489,9 @@ static void put_signature(nv_buf *b, const nv_module *m, const kernels *t, const
   nv_puts(b, "};\n");
 }
 
-static void put_table(nv_buf *b, const nv_view *v, uint32_t entry) {
-  uint32_t size;
-  const uint16_t *table = nv_view_table(v, &size);
+static void put_table(nv_buf *b, uint32_t entry, const char *name, const uint16_t *table, uint32_t size) {
   if (!table) return;
-  nv_printf(b, "static const unsigned short nvr_%u_table[] = {", (unsigned)entry);
+  nv_printf(b, "static const unsigned short nvr_%u_%s[] = {", (unsigned)entry, name);
   for (uint32_t k = 0; k < size; k++)
     nv_printf(b, "%s%u", k % 20 ? ", " : k ? ",\n    " : "\n    ", (unsigned)table[k]);
   nv_puts(b, "};\n");
@@ -471,10 +514,17 @@ static void put_entry(nv_buf *b, const nv_module *m, const kernels *t, uint32_t 
       if (counts[i]) nv_printf(b, "nvr_%u_%u_%s, ", (unsigned)entry, (unsigned)k, names[i]);
       else nv_puts(b, "NULL, ");
     }
-    nv_printf(b, "%u, %" PRId64 "},\n", (unsigned)p->nlaunches, nv_scratch_bytes(p));
+    nv_printf(b, "%u, %" PRId64, (unsigned)p->nlaunches, nv_scratch_bytes(p));
+    if (nv_is_open(&v->program[k])) nv_printf(b, ", &nvr_%u_%u_open", (unsigned)entry, (unsigned)k);
+    else if (nv_any_open(m)) nv_puts(b, ", NULL");
+    nv_puts(b, "},\n");
   }
   nv_puts(b, "};\n");
-  put_table(b, v, entry);
+  uint32_t size = 0;
+  const uint16_t *table = nv_view_table(v, &size);
+  put_table(b, entry, "table", table, size);
+  table = nv_view_open_table(v, &size);
+  put_table(b, entry, "open_table", table, size);
 }
 
 static void put_entry_row(nv_buf *b, const nv_module *m, uint32_t entry, uint32_t first) {
@@ -486,6 +536,11 @@ static void put_entry_row(nv_buf *b, const nv_module *m, uint32_t entry, uint32_
             e, n);
   if (n > 1) nv_printf(b, "nvr_%u_table, sizeof nvr_%u_table / sizeof *nvr_%u_table - 1", e, e, e);
   else nv_puts(b, "NULL, 0");
+  if (nv_any_open(m)) {
+    uint32_t size;
+    if (!nv_view_open_table(nv_view_make(m, first), &size)) nv_puts(b, ", NULL, 0");
+    else nv_printf(b, ", nvr_%u_open_table, %u", e, (unsigned)size - 1);
+  }
   nv_printf(b, ", %" PRId64 ", %d},\n", p->entry->cache_capacity, nv_is_in_place(p));
 }
 

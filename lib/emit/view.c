@@ -9,6 +9,7 @@
 
 #include "../spec/parse.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what signatures differ in ---- */
@@ -232,8 +233,10 @@ static uint64_t mix(uint64_t h, uint64_t word) {
   return h ^ h >> 29;
 }
 
+/* Of a signature with open sizes the sizes don't count. */
 static uint64_t hash_of(const nv_view *v, uint32_t i) {
   const nv_graph *g = v->program[i].plan->graph;
+  const bool open = nv_is_open(&v->program[i]);
   uint64_t h = g->ninputs;
   for (uint32_t k = 0; k < v->nkeys; k++)
     if (v->keys[k].has[i]) h = mix(h, (uint64_t)v->keys[k].values[i]);
@@ -241,20 +244,59 @@ static uint64_t hash_of(const nv_view *v, uint32_t i) {
     const nv_shape s = nv_shape_at(g, g->inputs[k].value);
     const uint32_t rank = nv_shape_rank(g->c, s);
     h = mix(h, (uint64_t)nv_dtype_of(g, g->inputs[k].value) << 32 | rank);
-    for (uint32_t d = 0; d < rank; d++) h = mix(h, (uint64_t)nv_dim_value(g->c, nv_shape_dims(g->c, s)[d]));
+    for (uint32_t d = 0; !open && d < rank; d++) h = mix(h, (uint64_t)nv_dim_value(g->c, nv_shape_dims(g->c, s)[d]));
   }
   return h;
 }
 
+static void put_number(const nv_view *v, uint16_t *table, uint32_t size, uint32_t i) {
+  uint32_t at = (uint32_t)hash_of(v, i) & (size - 1);
+  while (table[at]) at = (at + 1) & (size - 1);
+  table[at] = (uint16_t)(i + 1);
+}
+
+static uint16_t *new_table(const nv_view *v, uint32_t *size) {
+  for (*size = 4; *size < 2 * v->n;) *size *= 2;
+  return NV_NEW_N(v->m->c, uint16_t, *size);
+}
+
 uint16_t *nv_view_table(const nv_view *v, uint32_t *size) {
   if (v->n == 1) return NULL;
-  for (*size = 4; *size < 2 * v->n;) *size *= 2;
-  uint16_t *table = NV_NEW_N(v->m->c, uint16_t, *size);
-  for (uint32_t i = 0; i < v->n; i++) {
-    uint32_t at = (uint32_t)hash_of(v, i) & (*size - 1);
-    while (table[at]) at = (at + 1) & (*size - 1);
-    table[at] = (uint16_t)(i + 1);
+  uint16_t *table = new_table(v, size);
+  for (uint32_t i = 0; i < v->n; i++)
+    if (!nv_is_open(&v->program[i])) put_number(v, table, *size, i);
+  return table;
+}
+
+static uint32_t count_open_axes(const nv_graph *g) {
+  uint32_t n = 0;
+  int64_t known;
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    const nv_shape s = nv_shape_at(g, g->inputs[k].value);
+    for (uint32_t d = 0; d < nv_shape_rank(g->c, s); d++)
+      n += !nv_dim_is_const(g->c, nv_shape_dims(g->c, s)[d], &known);
   }
+  return n;
+}
+
+typedef struct openness {
+  uint32_t axes, signature;
+} openness;
+static int compare_openness(const void *a, const void *b) {
+  const openness *x = a, *y = b;
+  if (x->axes != y->axes) return x->axes < y->axes ? -1 : 1;
+  return x->signature < y->signature ? -1 : 1;
+}
+
+uint16_t *nv_view_open_table(const nv_view *v, uint32_t *size) {
+  openness *open = NV_NEW_N(v->m->c, openness, v->n);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < v->n; i++)
+    if (nv_is_open(&v->program[i])) open[n++] = (openness){count_open_axes(v->program[i].plan->graph), i};
+  if (v->n == 1 || !n) return NULL;
+  uint16_t *table = new_table(v, size);
+  qsort(open, n, sizeof *open, compare_openness); /* of those that fit, the one with the fewest is found first */
+  for (uint32_t i = 0; i < n; i++) put_number(v, table, *size, open[i].signature);
   return table;
 }
 

@@ -1,13 +1,18 @@
 /* hostrun.c - compiles a spec, builds the emitted kernels and stub through the emitted .mk, and runs them: on Linux on
  * the test bed, on a Mac on its GPU.
  *
- *   hostrun SPEC [--entry=E] [--signature=K] (--inputs=IN | --random=SEED) [--outputs=OUT] [--no-fuse] [--compare]
+ *   hostrun SPEC [--entry=E] [--signature=K] (--inputs=IN | --random=SEED [--dim NAME=VALUE]…) [--outputs=OUT]
+ *           [--no-fuse] [--compare]
  *   hostrun SPEC --all --random=SEED [--compare]         every entry and signature
  *   hostrun SPEC --batch=FILE [--compare]                a line a run: ENTRY SIGNATURE IN OUT [OUT-FLUSHED]
  *
  * --compare runs the evaluator, the unfused and the fused kernels, on the bed in both subnormal modes, and says which
  * bits differ, where; on the bed it also holds the bytes that each launch really touched against --stats. Exit status 0
- * only if nothing differs. --keep leaves the built files and says where. */
+ * only if nothing differs. --keep leaves the built files and says where.
+ *
+ * Where sizes are open, --inputs has them; random inputs are made at many sizes: 0, 1, odd ones, powers of two and their
+ * neighbours, bounds, equal and mixed. --dim fixes some; all fixed, it is one run. What the compiler says of sizes
+ * (refused, or which shapes come out) the stub must say, too. */
 #include "../../lib/nuvec.h"
 #include "../../lib/emit/runtime/abi.h"
 #include "random.h"
@@ -38,7 +43,15 @@ typedef struct job {
   size_t program;
   const char *in, *out, *out_flushed; /* files, or NULL */
   uint64_t seed;
+  const int64_t *sizes; /* without in: values of the program's sizes */
 } job;
+
+typedef struct fixed { /* --dim */
+  const char *name;
+  size_t length;
+  int64_t value;
+  bool used;
+} fixed;
 
 static struct {
   const char *spec, *entry, *inputs, *outputs, *batch, *on;
@@ -47,6 +60,8 @@ static struct {
   bool random, all, fast_pow, no_fuse, compare, keep, simplify_off;
   char root[1024]; /* of the project: where tests/hostmetal is */
   char *dir;       /* of the built files */
+  fixed *dims;
+  size_t ndims;
   bool host;       /* on the bed */
   msl_options *bed;
   void (*observe)(msl_observer *, void *);
@@ -217,14 +232,18 @@ static void unload(built *b) {
 
 /* ---- running ---- */
 
+/* Room for tensors of these types, which may be in it already. */
+static void make_data(nuvecc_tensor *t, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    t[i].data = calloc(t[i].bytes ? t[i].bytes : 1, 1);
+    if (!t[i].data) fail("out of memory: '%s' has %zu bytes", t[i].name, t[i].bytes);
+  }
+}
 static nuvecc_tensor *make_tensors(const nuvecc_tensor *d, size_t n) {
   nuvecc_tensor *t = calloc(n + 1, sizeof *t);
   if (!t) fail("out of memory");
-  for (size_t i = 0; i < n; i++) {
-    t[i] = d[i];
-    t[i].data = calloc(d[i].bytes ? d[i].bytes : 1, 1);
-    if (!t[i].data) fail("out of memory: '%s' has %zu bytes", d[i].name, d[i].bytes);
-  }
+  if (n) memcpy(t, d, n * sizeof *t);
+  make_data(t, n);
   return t;
 }
 static void drop_tensors(nuvecc_tensor *t, size_t n) {
@@ -243,13 +262,14 @@ static nuvec_array array_of(nuvecc_tensor *t) {
 typedef struct count {
   json_t *kernels; /* of the program */
   size_t at, touched, claimed;
-  bool wrong;
+  bool wrong, open;
 } count;
 
 static void observe(void *context, const msl_launch *l, const msl_traffic *traffic) {
   count *c = context;
   size_t read = traffic[MSL_TOTAL].read, written = traffic[MSL_TOTAL].written;
   json_t *k = json_array_get(c->kernels, c->at++);
+  if (c->open) return; /* the sizes say: --stats claims nothing */
   size_t said_read = (size_t)json_integer_value(json_object_get(k, "read")),
          said_written = (size_t)json_integer_value(json_object_get(k, "written"));
   c->touched += read + written;
@@ -274,6 +294,7 @@ static void call(built *b, size_t program, nuvecc_tensor *in, nuvecc_tensor *out
     arrays[p->ninputs + i] = array_of(&out[i]);
   }
   count c = {.kernels = json_object_get(json_array_get(json_object_get(b->stats, "entries"), program), "per_kernel")};
+  c.open = p->nsizes != 0;
   bool counting = g.bed && g.compare;
   if (g.bed) g.bed->ftz = flush;
   if (counting) {
@@ -283,7 +304,7 @@ static void call(built *b, size_t program, nuvecc_tensor *in, nuvecc_tensor *out
   }
   nuvec_status status = packed(b->context, (long)p->signature, arrays, p->ninputs, arrays + p->ninputs, p->noutputs);
   if (counting) g.observe(NULL, NULL);
-  if (counting && !c.wrong && c.at != json_array_size(c.kernels)) {
+  if (counting && !c.wrong && (c.open ? c.at > json_array_size(c.kernels) : c.at != json_array_size(c.kernels))) {
     printf("launches: %zu; --stats claims %zu\n", c.at, json_array_size(c.kernels));
     c.wrong = true;
   }
@@ -293,7 +314,7 @@ static void call(built *b, size_t program, nuvecc_tensor *in, nuvecc_tensor *out
     *(void **)&text = dlsym(b->library, error);
     fail("%s: status %d: %s", name, (int)status, text ? text(b->context) : "");
   }
-  if (counting && !c.wrong && !strcmp(b->label, "fused") && !flush)
+  if (counting && !c.wrong && !c.open && !strcmp(b->label, "fused") && !flush)
     printf("%s, signature %u: touched %zu bytes, --stats claims %zu\n", p->entry, p->signature, c.touched, c.claimed);
   if (c.wrong) {
     printf("  in %s, signature %u, %s%s\n", p->entry, p->signature, b->label, flush ? ", flushed" : "");
@@ -362,22 +383,83 @@ static void save(const char *path, const nuvecc_tensor *t, size_t ntensors) {
   free(text);
 }
 
-static void run(built *fused, built *unfused, const job *j) {
-  built *main_ = fused ? fused : unfused;
-  const nuvecc_program *p = nuvecc_get_program(main_->unit, j->program);
-  nuvecc_tensor *in = make_tensors(p->inputs, p->ninputs), *ways[3];
-  for (int w = 0; w < 3; w++) ways[w] = make_tensors(p->outputs, p->noutputs);
+/* The sizes of a run, for messages. */
+static char *sizes_text(const nuvecc_program *p, const int64_t *sizes) {
+  char *text = print("%s", "");
+  for (size_t i = 0; i < p->nsizes; i++) {
+    char *longer = print("%s%s%s=%lld", text, i ? ", " : "", p->sizes[i].name, (long long)sizes[i]);
+    free(text);
+    text = longer;
+  }
+  return text;
+}
+
+/* The compiler refuses these sizes: does the stub? */
+static void check_refusal(built *b, size_t program, const int64_t *sizes, const nuvecc_tensor *in) {
+  const nuvecc_program *p = nuvecc_get_program(b->unit, program);
+  nuvecc_tensor *t = make_tensors(in, p->ninputs);
+  nuvec_array *arrays = calloc(p->ninputs + p->noutputs + 1, sizeof *arrays);
+  char *name = print("%s_packed", p->symbol);
+  nuvec_status (*packed)(void *, long, nuvec_array *, size_t, nuvec_array *, size_t);
+  *(void **)&packed = dlsym(b->library, name);
+  if (!packed || !arrays) fail("%s can't be called", name);
+  for (size_t i = 0; i < p->ninputs; i++) arrays[i] = array_of(&t[i]);
+  if (!packed(b->context, (long)p->signature, arrays, p->ninputs, arrays + p->ninputs, p->noutputs)) {
+    char *text = sizes_text(p, sizes);
+    printf("%s, signature %u, %s: the compiler refuses these sizes (%s), %s doesn't\n", p->entry, p->signature, text,
+           nuvecc_error(b->unit), name);
+    free(text);
+    g.differences++;
+  }
+  drop_tensors(t, p->ninputs);
+  free(arrays);
+  free(name);
+}
+
+/* The inputs, with data, and the types of the outputs; false: the sizes are refused, by both sides. */
+static bool make_inputs(built *b, const job *j, nuvecc_tensor *in, nuvecc_tensor *out) {
+  const nuvecc_program *p = nuvecc_get_program(b->unit, j->program);
+  memcpy(in, p->inputs, p->ninputs * sizeof *in);
   if (j->in) {
     size_t n;
     char *bytes = read_file(j->in, &n);
     nuvecc_options o = {.file = j->in, .report = show};
-    if (nuvecc_read_tensors(&o, ends_with(j->in, ".safetensors") ? NUVECC_TENSORS_SAFETENSORS : NUVECC_TENSORS_JSON,
-                            bytes, n, p->inputs, p->ninputs, in))
-      fail("%s: wrong inputs", j->in);
+    nuvecc_tensor_format format =
+        ends_with(j->in, ".safetensors") ? NUVECC_TENSORS_SAFETENSORS : NUVECC_TENSORS_JSON;
+    nuvecc_tensor *types = calloc(p->ninputs + 1, sizeof *types);
+    if (!types) fail("out of memory");
+    if (nuvecc_read_shapes(&o, format, bytes, n, p->inputs, p->ninputs, in)) fail("%s: wrong inputs", j->in);
+    memcpy(types, in, p->ninputs * sizeof *in);
+    make_data(in, p->ninputs);
+    if (nuvecc_read_tensors(&o, format, bytes, n, types, p->ninputs, in)) fail("%s: wrong inputs", j->in);
+    free(types);
     free(bytes);
-  } else {
-    for (size_t i = 0; i < p->ninputs; i++) random_fill(&in[i], j->seed + i);
+    if (nuvecc_shapes(b->unit, j->program, in, out)) fail("%s: %s", j->in, nuvecc_error(b->unit));
+    return true;
   }
+  if (nuvecc_inputs_at(b->unit, j->program, j->sizes, in)) return false;
+  if (nuvecc_shapes(b->unit, j->program, in, out)) {
+    check_refusal(b, j->program, j->sizes, in);
+    return false;
+  }
+  make_data(in, p->ninputs);
+  for (size_t i = 0; i < p->ninputs; i++) random_fill(&in[i], j->seed + i);
+  return true;
+}
+
+/* false: the sizes don't fit. */
+static bool run(built *fused, built *unfused, const job *j) {
+  built *main_ = fused ? fused : unfused;
+  const nuvecc_program *p = nuvecc_get_program(main_->unit, j->program);
+  nuvecc_tensor *in = calloc(p->ninputs + 1, sizeof *in), *out = calloc(p->noutputs + 1, sizeof *out), *ways[3];
+  if (!in || !out) fail("out of memory");
+  if (!make_inputs(main_, j, in, out)) {
+    free(in);
+    free(out);
+    return false;
+  }
+  for (int w = 0; w < 3; w++) ways[w] = make_tensors(out, p->noutputs);
+  const size_t before = g.differences;
   for (int flush = 0; flush < (g.host && (g.compare || j->out_flushed) ? 2 : 1); flush++) {
     call(main_, j->program, in, ways[0], flush);
     if (g.compare) {
@@ -393,8 +475,86 @@ static void run(built *fused, built *unfused, const job *j) {
     const char *path = flush ? j->out_flushed : j->out;
     if (path) save(path, ways[0], p->noutputs);
   }
+  if (j->sizes && p->nsizes && g.differences > before) {
+    char *text = sizes_text(p, j->sizes);
+    printf("  at %s\n", text);
+    free(text);
+  }
   for (int w = 0; w < 3; w++) drop_tensors(ways[w], p->noutputs);
   drop_tensors(in, p->ninputs);
+  free(out);
+  return true;
+}
+
+/* ---- random sizes ---- */
+
+enum { ROUNDS = 40, MANY_BYTES = 1 << 23 };
+
+static bool is_small(nuvecc_unit *u, size_t program, const int64_t *sizes) {
+  const nuvecc_program *p = nuvecc_get_program(u, program);
+  nuvecc_tensor *t = calloc(p->ninputs + p->noutputs + 1, sizeof *t);
+  size_t bytes = 0;
+  if (!t) fail("out of memory");
+  bool small = !nuvecc_inputs_at(u, program, sizes, t);
+  for (size_t i = 0; small && i < p->ninputs; i++) small = (bytes += t[i].bytes) <= MANY_BYTES;
+  if (small && !nuvecc_shapes(u, program, t, t + p->ninputs))
+    for (size_t i = 0; small && i < p->noutputs; i++) small = (bytes += t[p->ninputs + i].bytes) <= MANY_BYTES;
+  free(t);
+  return small;
+}
+
+/* Round after round: all sizes alike, from a list; then each its own. */
+static void choose(const nuvecc_program *p, int round, uint64_t *random, int64_t *sizes) {
+  static const int64_t list[] = {1, 0, 2, 3, 5, 7, 8, 16, 17, 31, 32, 33, 64, 65, 100, 127, 128, 129, 255, 256, 257};
+  enum { LIST = sizeof list / sizeof *list };
+  for (size_t i = 0; i < p->nsizes; i++) {
+    const nuvecc_size *s = &p->sizes[i];
+    int64_t value = list[round < LIST ? round : (int)(random_next(random) % LIST)];
+    if (round == LIST) value = s->min;
+    if (round == LIST + 1 && s->max <= 4096) value = s->max;
+    if (value < s->min) value = s->min + (value & 3);
+    if (value > s->max) value = s->max - (value & 1);
+    for (size_t k = 0; k < g.ndims; k++)
+      if (strlen(s->name) == g.dims[k].length && !memcmp(s->name, g.dims[k].name, g.dims[k].length))
+        value = g.dims[k].value, g.dims[k].used = true;
+    sizes[i] = value;
+  }
+}
+
+static void run_random(built *fused, built *unfused, const job *j) {
+  enum { FEW = 3 };
+  built *main_ = fused ? fused : unfused;
+  const nuvecc_program *p = nuvecc_get_program(main_->unit, j->program);
+  int64_t *sizes = calloc(p->nsizes + 1, sizeof *sizes), *last = calloc(p->nsizes + 1, sizeof *last);
+  uint64_t random = j->seed + 17;
+  size_t ran = 0;
+  job one = *j;
+  if (!sizes || !last) fail("out of memory");
+  one.sizes = sizes;
+  choose(p, 0, &random, sizes);
+  bool all = true;
+  for (size_t k = 0; k < p->nsizes; k++) {
+    bool given = false;
+    for (size_t i = 0; i < g.ndims; i++)
+      given = given || (strlen(p->sizes[k].name) == g.dims[i].length &&
+                        !memcmp(p->sizes[k].name, g.dims[i].name, g.dims[i].length));
+    all = all && given;
+  }
+  if (all) {
+    if (!run(fused, unfused, &one)) fail("%s, signature %u: %s", p->entry, p->signature, nuvecc_error(main_->unit));
+  } else {
+    for (int round = 0; round < ROUNDS; round++) {
+      choose(p, round, &random, sizes);
+      if (round && !memcmp(sizes, last, p->nsizes * sizeof *sizes)) continue;
+      memcpy(last, sizes, p->nsizes * sizeof *sizes);
+      if (!is_small(main_->unit, j->program, sizes)) continue;
+      ran += run(fused, unfused, &one);
+    }
+    printf("%s, signature %u: ran at %zu sets of sizes\n", p->entry, p->signature, ran);
+    if (ran < FEW) fail("%s, signature %u: few sizes fit: give some by --dim", p->entry, p->signature);
+  }
+  free(sizes);
+  free(last);
 }
 
 /* ---- the command line ---- */
@@ -402,6 +562,16 @@ static void run(built *fused, built *unfused, const job *j) {
 static const char *value_of(const char *word, const char *name) {
   size_t n = strlen(name);
   return !strncmp(word, name, n) && word[n] == '=' ? word + n + 1 : NULL;
+}
+
+static void add_dim(const char *text) {
+  const char *equal = strchr(text, '=');
+  char *end;
+  if (!equal) fail("--dim takes NAME=VALUE");
+  g.dims = realloc(g.dims, (g.ndims + 1) * sizeof *g.dims);
+  if (!g.dims) fail("out of memory");
+  g.dims[g.ndims] = (fixed){.name = text, .length = (size_t)(equal - text), .value = strtoll(equal + 1, &end, 10)};
+  if (end == equal + 1 || *end || g.dims[g.ndims++].value < 0) fail("--dim %s: no size", text);
 }
 
 static void parse(int argc, char **argv) {
@@ -425,6 +595,10 @@ static void parse(int argc, char **argv) {
       g.on = v;
     else if ((v = value_of(w, "--random")))
       g.random = true, g.seed = strtoull(v, NULL, 10);
+    else if ((v = value_of(w, "--dim")))
+      add_dim(v);
+    else if (!strcmp(w, "--dim") && i + 1 < argc)
+      add_dim(argv[++i]);
     else if (!strcmp(w, "--all"))
       g.all = true;
     else if (!strcmp(w, "--pow=fast"))
@@ -445,7 +619,7 @@ static void parse(int argc, char **argv) {
       g.spec = w;
   }
   if (!g.spec || !(g.inputs || g.random || g.batch))
-    fail("usage: hostrun SPEC [--entry=E] [--signature=K] (--inputs=IN | --random=SEED | --batch=FILE) [--all] "
+    fail("usage: hostrun SPEC [--entry=E] [--signature=K] (--inputs=IN | --random=SEED [--dim NAME=VALUE]… | --batch=FILE) [--all] "
          "[--outputs=OUT] [--no-fuse] [--no-simplify] [--pow=fast] [--compare] [--keep] [--on=host|metal]");
   if (strcmp(g.on, "host") && strcmp(g.on, "metal")) fail("--on takes host or metal");
   g.host = !strcmp(g.on, "host");
@@ -491,7 +665,7 @@ static void run_batch(built *fused, built *unfused) {
     rest = strtok(NULL, "\n");
     int got = sscanf(line, "%255s %lu %1023s %1023s %1023s", entry, &signature, in, out, flushed);
     if (got < 4) fail("%s: a line must be ENTRY SIGNATURE IN OUT [OUT-FLUSHED]: %s", g.batch, line);
-    job j = {find_program(u, entry, signature), in, strcmp(out, "-") ? out : NULL, got > 4 ? flushed : NULL, 0};
+    job j = {find_program(u, entry, signature), in, strcmp(out, "-") ? out : NULL, got > 4 ? flushed : NULL, 0, NULL};
     run(fused, unfused, &j);
   }
   free(text);
@@ -514,15 +688,18 @@ int main(int argc, char **argv) {
   if (g.batch) {
     run_batch(f, u);
   } else if (g.all) {
-    for (size_t k = 0; k < nuvecc_nprograms(unit); k++) run(f, u, &(job){.program = k, .seed = g.seed + 1000 * k});
+    for (size_t k = 0; k < nuvecc_nprograms(unit); k++) run_random(f, u, &(job){.program = k, .seed = g.seed + 1000 * k});
   } else {
-    job j = {find_program(unit, g.entry, g.signature), g.inputs, g.outputs, NULL, g.seed};
-    run(f, u, &j);
+    job j = {find_program(unit, g.entry, g.signature), g.inputs, g.outputs, NULL, g.seed, NULL};
+    if (j.in) run(f, u, &j);
+    else run_random(f, u, &j);
     const char *entry = nuvecc_get_program(unit, j.program)->entry;
     for (size_t k = 0; g.compare && k < nuvecc_nprograms(unit); k++) /* every signature of the entry */
       if (k != j.program && g.random && !strcmp(nuvecc_get_program(unit, k)->entry, entry))
-        run(f, u, &(job){.program = k, .seed = g.seed + 1000 * k});
+        run_random(f, u, &(job){.program = k, .seed = g.seed + 1000 * k});
   }
+  for (size_t k = 0; k < g.ndims; k++)
+    if (!g.dims[k].used) fail("--dim %s: no such size is open", g.dims[k].name);
   if (f) unload(f);
   if (u) unload(u);
   if (g.keep)
