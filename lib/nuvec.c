@@ -339,10 +339,11 @@ typedef struct inputs_at {
   size_t k;
   const int64_t *values;
   nuvecc_tensor *in;
+  bool wrong;
 } inputs_at;
 
 static void put_inputs_at(nuvecc_unit *u, void *with) {
-  const inputs_at *at = with;
+  inputs_at *at = with;
   nv_ctx *c = u->c;
   const nv_graph *g = u->module.programs[at->k].traced;
   nv_dim *symbols = NV_NEW_N(c, nv_dim, (size_t)g->nsources + 1);
@@ -353,16 +354,19 @@ static void put_inputs_at(nuvecc_unit *u, void *with) {
     void *data = t->data;
     *t = u->programs[at->k].inputs[i];
     t->data = data;
+    const nv_dim *dims = nv_shape_dims(c, shape);
     for (int32_t d = 0; d < t->rank; d++)
-      if (!nv_dim_eval(c, nv_shape_dims(c, shape)[d], symbols, at->values, g->nsources, &t->shape[d]) || t->shape[d] < 0)
-        nv_raise(c, NUVECC_SPEC, "axis %d of input '%s' has no value", (int)d, t->name);
+      at->wrong = at->wrong || !nv_dim_eval(c, dims[d], symbols, at->values, g->nsources, &t->shape[d]) ||
+                  t->shape[d] < 0;
+    if (at->wrong) return;
     t->bytes = (size_t)nv_shape_count(c, nv_shape_of_ints(c, t->shape, (uint32_t)t->rank)) * nv_dtype_size[t->dtype];
   }
 }
 
 nuvecc_status nuvecc_inputs_at(nuvecc_unit *u, size_t k, const int64_t *values, nuvecc_tensor *in) {
-  inputs_at at = {k, values, in};
-  return enter(u, "shapes", put_inputs_at, &at);
+  inputs_at at = {k, values, in, false};
+  nuvecc_status status = enter(u, "shapes", put_inputs_at, &at);
+  return status == NUVECC_OK && at.wrong ? NUVECC_SPEC : status;
 }
 
 typedef struct evaluation {

@@ -141,8 +141,8 @@ typedef struct nuvecc_program {
 size_t nuvecc_nprograms(const nuvecc_unit *unit);
 const nuvecc_program *nuvecc_get_program(const nuvecc_unit *unit, size_t k);
 
-/* Descriptions of program k's inputs where size i of the program is values[i]; data of in is left alone. NUVECC_SPEC: a
- * shape has no value there. Bounds and guards are not looked at. */
+/* Descriptions of program k's inputs where size i of the program is values[i]; data of in is left alone. NUVECC_SPEC,
+ * without a text: a shape has no value there. Bounds and guards are not looked at. */
 nuvecc_status nuvecc_inputs_at(nuvecc_unit *unit, size_t k, const int64_t *values, nuvecc_tensor *in);
 /* The outputs' shapes and bytes where the inputs have those of in (its data isn't read). NUVECC_SPEC: they don't fit
  * what the program declares, or a guard fails; nuvecc_error says which. */

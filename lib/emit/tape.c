@@ -538,7 +538,7 @@ static void put_entry_row(nv_buf *b, const nv_module *m, uint32_t entry, uint32_
   else nv_puts(b, "NULL, 0");
   if (nv_any_open(m)) {
     uint32_t size;
-    if (!nv_view_open_table(nv_view_make(m, first), &size)) nv_puts(b, ", NULL, 0");
+    if (!nv_view_open_table(nv_view_of(m, first), &size)) nv_puts(b, ", NULL, 0");
     else nv_printf(b, ", nvr_%u_open_table, %u", e, (unsigned)size - 1);
   }
   nv_printf(b, ", %" PRId64 ", %d},\n", p->entry->cache_capacity, nv_is_in_place(p));

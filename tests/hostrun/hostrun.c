@@ -10,9 +10,9 @@
  * bits differ, where; on the bed it also holds the bytes that each launch really touched against --stats. Exit status 0
  * only if nothing differs. --keep leaves the built files and says where.
  *
- * Where sizes are open, --inputs has them; random inputs are made at many sizes: 0, 1, odd ones, powers of two and their
- * neighbours, bounds, equal and mixed. --dim fixes some; all fixed, it is one run. What the compiler says of sizes
- * (refused, or which shapes come out) the stub must say, too. */
+ * Where sizes are open, --inputs has them; random inputs are made at many sizes: 0, 1, odd ones, powers of two and
+ * their neighbours, bounds, equal and mixed. --dim fixes some; all fixed, it is one run. Sizes that the compiler
+ * refuses the stub must refuse, too. */
 #include "../../lib/nuvec.h"
 #include "../../lib/emit/runtime/abi.h"
 #include "random.h"
@@ -619,8 +619,9 @@ static void parse(int argc, char **argv) {
       g.spec = w;
   }
   if (!g.spec || !(g.inputs || g.random || g.batch))
-    fail("usage: hostrun SPEC [--entry=E] [--signature=K] (--inputs=IN | --random=SEED [--dim NAME=VALUE]… | --batch=FILE) [--all] "
-         "[--outputs=OUT] [--no-fuse] [--no-simplify] [--pow=fast] [--compare] [--keep] [--on=host|metal]");
+    fail("usage: hostrun SPEC [--entry=E] [--signature=K] (--inputs=IN | --random=SEED [--dim NAME=VALUE]... | "
+         "--batch=FILE) [--all] [--outputs=OUT] [--no-fuse] [--no-simplify] [--pow=fast] [--compare] [--keep] "
+         "[--on=host|metal]");
   if (strcmp(g.on, "host") && strcmp(g.on, "metal")) fail("--on takes host or metal");
   g.host = !strcmp(g.on, "host");
 #if !defined(__APPLE__)
@@ -688,7 +689,8 @@ int main(int argc, char **argv) {
   if (g.batch) {
     run_batch(f, u);
   } else if (g.all) {
-    for (size_t k = 0; k < nuvecc_nprograms(unit); k++) run_random(f, u, &(job){.program = k, .seed = g.seed + 1000 * k});
+    for (size_t k = 0; k < nuvecc_nprograms(unit); k++)
+      run_random(f, u, &(job){.program = k, .seed = g.seed + 1000 * k});
   } else {
     job j = {find_program(unit, g.entry, g.signature), g.inputs, g.outputs, NULL, g.seed, NULL};
     if (j.in) run(f, u, &j);
