@@ -116,11 +116,14 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/san/libnuvec.a
 	@$(CC) $(WARN) $(DEFS) $(SAN) -Ilib -Itests/unit $(PKG_C) -MMD -MP $< $(BUILD)/san/libnuvec.a \
 	  $(PKG_L) $(CMOCKA) -lm -o $@
 
+# As many compiles at a time as there are cores, unless make was told.
+PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))
+
 check: $(BUILD)/.deps-check
-	@$(MAKE) check-build
+	@$(MAKE) $(PARALLEL) check-build
 	@BUILD=$(BUILD) sh tests/run.sh
 check-long: $(BUILD)/.deps-check
-	@$(MAKE) check-build
+	@$(MAKE) $(PARALLEL) check-build
 	@BUILD=$(BUILD) LONG=1 sh tests/run.sh
 check-build: all $(BUILD)/say $(BUILD)/literals $(BUILD)/ulp_keep $(BUILD)/ulp_flush $(BUILD)/oplist $(BUILD)/ops_page \
   $(BUILD)/opts_page $(BUILD)/hostmetal/libhostmetal.so $(BUILD)/san/nuvecc $(UNIT)
@@ -136,7 +139,7 @@ check-mlx: $(BUILD)/.deps-check $(BUILD)/mlx/.installed
 	@$(MAKE) --no-print-directory all $(BUILD)/oplist $(BUILD)/hostmetal/libhostmetal.so
 	@BUILD=$(BUILD) $(BUILD)/mlx/bin/python tests/mlx/run.py
 demo: $(BUILD)/.deps-check
-	@$(MAKE) all $(BUILD)/hostmetal/libhostmetal.so
+	@$(MAKE) $(PARALLEL) all $(BUILD)/hostmetal/libhostmetal.so
 	@BUILD=$(BUILD) sh tools/demo.sh
 bench: $(BUILD)/.deps-check
 	@$(MAKE) all $(BUILD)/bench-read $(BUILD)/hostmetal/libhostmetal.so

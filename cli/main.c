@@ -349,6 +349,7 @@ static int compile(run *r, printed *list, int n, nuvecc_format format) {
                             .no_simplify = o->given[OPT_NO_SIMPLIFY],
                             .no_fuse = o->given[OPT_NO_FUSE],
                             .werror = o->given[OPT_CC_WERROR],
+                            .verify = o->given[OPT_VERIFY_EACH],
                             .fast_pow = o->given[OPT_POW] && !strcmp(o->value[OPT_POW], "fast"),
                             .syntax_only = check_only,
                             .graphs_only = graphs_only(r, list, n),

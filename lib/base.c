@@ -197,37 +197,36 @@ uint64_t nv_hash(const void *p, size_t n, uint64_t seed) {
 uint32_t nv_map_next(const nv_map *m, uint64_t hash, uint32_t *at) {
   if (!m->cap) return NV_NONE;
   uint32_t mask = m->cap - 1;
-  for (uint32_t i = ((uint32_t)hash + *at) & mask; m->id[i] != NV_NONE; i = (i + 1) & mask) {
+  for (uint32_t i = ((uint32_t)hash + *at) & mask; m->slots[i].id != NV_NONE; i = (i + 1) & mask) {
     ++*at;
-    if (m->hash[i] == hash) return m->id[i];
+    if (m->slots[i].hash == (uint32_t)hash) return m->slots[i].id;
   }
   return NV_NONE;
 }
 
-static void map_put(nv_map *m, uint64_t hash, uint32_t id) {
-  uint32_t mask = m->cap - 1, i = (uint32_t)hash & mask;
-  while (m->id[i] != NV_NONE) i = (i + 1) & mask;
-  m->hash[i] = hash;
-  m->id[i] = id;
+static void map_put(nv_map *m, uint32_t hash, uint32_t id) {
+  uint32_t mask = m->cap - 1, i = hash & mask;
+  while (m->slots[i].id != NV_NONE) i = (i + 1) & mask;
+  m->slots[i] = (nv_slot){id, hash};
 }
-
 void nv_map_add(nv_ctx *c, nv_map *m, uint64_t hash, uint32_t id) {
   if (m->n + 1 > m->cap / 4 * 3) {
-    nv_map bigger = {NULL, NULL, m->cap ? m->cap * 2 : 16, m->n};
+    nv_map bigger = {NULL, m->cap ? m->cap * 2 : 16, m->n};
     if (bigger.cap < m->cap) nv_raise(c, NUVECC_IO, "out of memory: a table is full");
     uint32_t cap = 0;
-    bigger.hash = nv_grow(c, NULL, &cap, bigger.cap, sizeof *bigger.hash);
-    cap = 0;
-    bigger.id = nv_grow(c, NULL, &cap, bigger.cap, sizeof *bigger.id);
-    for (uint32_t i = 0; i < bigger.cap; i++) bigger.id[i] = NV_NONE;
+    bigger.slots = nv_grow(c, NULL, &cap, bigger.cap, sizeof *bigger.slots);
+    for (uint32_t i = 0; i < bigger.cap; i++) bigger.slots[i].id = NV_NONE;
     for (uint32_t i = 0; i < m->cap; i++)
-      if (m->id[i] != NV_NONE) map_put(&bigger, m->hash[i], m->id[i]);
-    nv_drop(c, m->hash);
-    nv_drop(c, m->id);
+      if (m->slots[i].id != NV_NONE) map_put(&bigger, m->slots[i].hash, m->slots[i].id);
+    nv_drop(c, m->slots);
     *m = bigger;
   }
-  map_put(m, hash, id);
+  map_put(m, (uint32_t)hash, id);
   m->n++;
+}
+void nv_map_drop(nv_ctx *c, nv_map *m) {
+  nv_drop(c, m->slots);
+  *m = (nv_map){0};
 }
 
 /* ---- strings ---- */
@@ -279,12 +278,15 @@ char *nv_format(nv_ctx *c, const char *format, ...) {
 
 void nv_buf_init(nv_buf *b, nv_ctx *c) { *b = (nv_buf){c, NULL, 0, 0}; }
 void nv_put(nv_buf *b, const char *p, size_t n) {
-  NV_GROW(b->c, b->p, b->cap, b->n + n + 1);
+  NV_GROW(b->c, b->p, b->cap, (size_t)b->n + n + 1);
   memcpy(b->p + b->n, p, n);
   b->n += (uint32_t)n;
 }
 void nv_puts(nv_buf *b, const char *p) { nv_put(b, p, strlen(p)); }
-void nv_putc(nv_buf *b, char ch) { nv_put(b, &ch, 1); }
+void nv_putc(nv_buf *b, char ch) {
+  NV_GROW(b->c, b->p, b->cap, (size_t)b->n + 2);
+  b->p[b->n++] = ch;
+}
 void nv_printf(nv_buf *b, const char *format, ...) {
   char local[256];
   va_list ap;

@@ -111,7 +111,8 @@ void *nv_alloc_n(nv_ctx *c, size_t n, size_t size); /* overflow-checked */
 /* A growing array: makes room for need elements of size bytes in *cap; returns the (moved) array. p may be NULL.
  * New space is not zeroed. Freed with the context, or early with nv_drop(). */
 void *nv_grow(nv_ctx *c, void *p, uint32_t *cap, size_t need, size_t size);
-#define NV_GROW(c, p, cap, need) ((p) = nv_grow((c), (p), &(cap), (need), sizeof *(p)))
+#define NV_GROW(c, p, cap, need) \
+  ((void)((p) && (need) <= (cap) ? 0 : ((p) = nv_grow((c), (p), &(cap), (need), sizeof *(p)), 0)))
 void nv_drop(nv_ctx *c, void *p); /* frees an array of nv_grow; NULL is fine */
 
 /* ---- strings ---- */
@@ -151,14 +152,17 @@ bool nv_sub64(int64_t a, int64_t b, int64_t *r);
 bool nv_mul64(int64_t a, int64_t b, int64_t *r);
 
 /* ---- an open-addressing map from 64-bit hash to 32-bit id; the caller compares ---- */
+typedef struct nv_slot {
+  uint32_t id, hash; /* NV_NONE: free; the low half of the hash */
+} nv_slot;
 typedef struct nv_map {
-  uint64_t *hash;
-  uint32_t *id; /* NV_NONE: free */
+  nv_slot *slots;
   uint32_t cap, n;
 } nv_map;
 /* Walks candidates: start with *at = 0; returns NV_NONE when there are no more. Distinct keys may share a hash. */
 uint32_t nv_map_next(const nv_map *m, uint64_t hash, uint32_t *at);
 void nv_map_add(nv_ctx *c, nv_map *m, uint64_t hash, uint32_t id);
+void nv_map_drop(nv_ctx *c, nv_map *m); /* empty again, without memory */
 
 /* ---- diagnostics ---- */
 struct nv_diag {

@@ -39,11 +39,7 @@ static double begin(nuvecc_unit *u, int k) {
 static void end(nuvecc_unit *u, int k, double start) { u->seconds[k] += now() - start; }
 
 static void verify(const nv_graph *g, nv_stage stage) {
-#ifndef NDEBUG
-  nv_verify(g, stage);
-#else
-  (void)g, (void)stage;
-#endif
+  if (g->c->options.verify) nv_verify(g, stage);
 }
 
 /* Everything between a traced graph and its launches. */
@@ -60,9 +56,7 @@ static void lower(nuvecc_unit *u, nv_program *p) {
   end(u, 3, t);
   t = begin(u, 4);
   nv_place_buffers(p->plan);
-#ifndef NDEBUG
-  nv_plan_verify(p->plan);
-#endif
+  if (o->verify) nv_plan_verify(p->plan);
   end(u, 4, t);
 }
 

@@ -53,6 +53,7 @@ typedef struct nuvecc_options {
   const char *entry;    /* --entry: only this entry, or NULL */
   const char *target;   /* --target, NULL for macos14 */
   bool shapeless, no_simplify, no_fuse, werror;
+  bool verify; /* --verify-each: check the graph behind every pass; what it finds is a bug of nuvecc */
   bool fast_pow; /* --pow=fast: power of floats by metal::fast::pow in kernels of several operations */
   bool syntax_only;                                       /* stop after tracing: no artifact can be asked for */
   bool graphs_only; /* stop before kernels: only the traced and simplified graphs, and evaluation */

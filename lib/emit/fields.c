@@ -171,8 +171,7 @@ static void find_forms(nv_fields *f) {
     n->form = (other == NV_NONE ? k : other) + LEAF_TYPES;
     if (other == NV_NONE) nv_map_add(f->c, &forms, h, k);
   }
-  nv_drop(f->c, forms.hash);
-  nv_drop(f->c, forms.id);
+  nv_map_drop(f->c, &forms);
 }
 
 nv_fields *nv_fields_make(nv_ctx *c, const nv_item *items, uint32_t n) {
@@ -184,10 +183,8 @@ nv_fields *nv_fields_make(nv_ctx *c, const nv_item *items, uint32_t n) {
   f->nodes[f->nnodes++] =
       (node){.name = "", .parent = NV_NONE, .first = NV_NONE, .last = NV_NONE, .next = NV_NONE, .path = NV_NONE};
   for (uint32_t k = 0; k < n; k++) f->leaf[k] = add_path(f, &taken, &known, &items[k]);
-  nv_drop(c, taken.hash);
-  nv_drop(c, taken.id);
-  nv_drop(c, known.hash);
-  nv_drop(c, known.id);
+  nv_map_drop(c, &taken);
+  nv_map_drop(c, &known);
   find_forms(f);
   return f;
 }

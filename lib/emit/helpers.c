@@ -220,7 +220,9 @@ void nv_put_helpers(nv_buf *b, nv_ctx *c, const char *text, size_t n) {
   helpers h = {.c = c};
   read_helpers(&h, nv_embed_prims, nv_embed_prims_size);
   read_helpers(&h, nv_embed_math, nv_embed_math_size);
-  use_words(&h, text, text + n);
+  static const char probe[] = "nv_probe"; /* what the last kernel calls */
+  if (n) use_words(&h, text, text + n);
+  use_words(&h, probe, probe + sizeof probe - 1);
   while (h.ntodo) {
     const helper *r = &h.list[h.todo[--h.ntodo]];
     use_words(&h, r->needs, r->needs_end);
@@ -237,6 +239,5 @@ void nv_put_helpers(nv_buf *b, nv_ctx *c, const char *text, size_t n) {
   nv_drop(c, h.list);
   nv_drop(c, h.folds);
   nv_drop(c, h.todo);
-  nv_drop(c, h.map.hash);
-  nv_drop(c, h.map.id);
+  nv_map_drop(c, &h.map);
 }

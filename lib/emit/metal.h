@@ -17,7 +17,9 @@ bool nv_msl_ident(const char *text, size_t n);
 /* The names of one scope. */
 typedef struct nv_names {
   nv_ctx *c;
-  nv_map map;
+  nv_map map; /* of list */
+  const char **list;
+  uint32_t n, cap;
 } nv_names;
 void nv_names_init(nv_names *s, nv_ctx *c);
 void nv_names_drop(nv_names *s);
@@ -25,6 +27,7 @@ void nv_names_drop(nv_names *s);
 const char *nv_names_take(nv_names *s, const char *text);
 /* Takes base, or the first free one of base2, base3, … */
 const char *nv_names_fresh(nv_names *s, const char *base);
+const char *nv_names_fresh_of(nv_names *s, nv_str base); /* the same, without a copy of it */
 
 /* One statement or declaration on a line of its own; longer than NV_COLUMNS, it goes on in lines indented by 4
  * more. */

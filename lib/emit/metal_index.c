@@ -43,8 +43,7 @@ void nv_index_drop(nv_index *x) {
   nv_drop(x->c, x->entries);
   nv_drop(x->c, x->pool);
   nv_drop(x->c, x->order);
-  nv_drop(x->c, x->map.hash);
-  nv_drop(x->c, x->map.id);
+  nv_map_drop(x->c, &x->map);
 }
 
 void nv_index_symbol(nv_index *x, nv_dim symbol, const char *variable) {

@@ -151,16 +151,16 @@ static const char *port_path(nv_ctx *c, nv_str name) {
   return nv_keep(&b);
 }
 
-/* The spec's name of a value: a statement's target, of whichever function; NULL when it has none. */
-static const char *spec_name(const nv_graph *g, nv_value v) {
-  if (v == NV_NONE) return NULL;
+/* The spec's name of a value: a statement's target, of whichever function; 0 when it has none. */
+static nv_str spec_name(const nv_graph *g, nv_value v) {
+  if (v == NV_NONE) return 0;
   const uint32_t origin = nv_node_of(g, v)->origin;
-  if (origin == NV_NONE) return NULL;
+  if (origin == NV_NONE) return 0;
   const nv_origin *o = &g->origins[origin];
-  if (o->ordinal || !o->name) return NULL;
+  if (o->ordinal || !o->name) return 0;
   const char *name = nv_text(g->c, o->name); /* an output without a name is out0 …: its function says more */
   const bool unnamed = !strncmp(name, "out", 3) && name[3] && !name[3 + strspn(name + 3, "0123456789")];
-  return unnamed && o->parent != NV_NONE ? nv_text(g->c, o->function) : name;
+  return unnamed && o->parent != NV_NONE ? o->function : o->name;
 }
 
 const char *nv_gen_buffer_name(nv_gen *e, uint32_t operand) {
@@ -174,7 +174,8 @@ const char *nv_gen_buffer_name(nv_gen *e, uint32_t operand) {
   } else {
     for (uint32_t i = 0; g->noutputs <= FEW && i < g->noutputs && !text; i++)
       if (g->outputs[i].value == o->value) text = port_path(e->c, g->outputs[i].name);
-    if (!text) text = spec_name(g, o->value);
+    const nv_str name = text ? 0 : spec_name(g, o->value);
+    if (name) text = nv_text(g->c, name);
   }
   const bool fits = text && nv_msl_ident(text, strlen(text));
   const char *name = fits ? nv_names_take(&e->names, text) : NULL;
@@ -184,8 +185,9 @@ const char *nv_gen_buffer_name(nv_gen *e, uint32_t operand) {
 }
 
 const char *nv_gen_temporary(nv_gen *e, nv_value v) {
-  const char *text = spec_name(e->g, v);
-  const char *name = text && nv_msl_ident(text, strlen(text)) ? nv_names_fresh(&e->names, text) : NULL;
+  const nv_str text = spec_name(e->g, v);
+  const char *name =
+      text && nv_msl_ident(nv_text(e->c, text), nv_text_len(e->c, text)) ? nv_names_fresh_of(&e->names, text) : NULL;
   while (!name) {
     char t[16];
     snprintf(t, sizeof t, "t%u", (unsigned)e->ntemporaries++);

@@ -113,7 +113,10 @@ static const char *const reserved[] = {
 /* Families of macros and types: everything that starts so. */
 static const char *const reserved_starts[] = {"DBL_", "FLT_",    "FP_", "HALF_",   "HUGE_VAL", "MAXBF", "M_",
                                               "MTL",  "TARGET_", "nv_", "packed_", "simd_",    "MSL_"};
-static int compare_words(const void *a, const void *b) { return strcmp(a, *(const char *const *)b); }
+static int compare_words(const void *a, const void *b) {
+  const char *const text = a, *const word = *(const char *const *)b;
+  return text[0] != word[0] ? (unsigned char)text[0] - (unsigned char)word[0] : strcmp(text, word);
+}
 
 bool nv_msl_ident(const char *text, size_t n) {
   if (!n || n > 40 || strlen(text) != n) return false;
@@ -124,38 +127,43 @@ bool nv_msl_ident(const char *text, size_t n) {
     if (!letter && (ch != '_' || text[i - 1] == '_')) return false;
   }
   for (size_t i = 0; i < sizeof reserved_starts / sizeof *reserved_starts; i++)
-    if (!strncmp(text, reserved_starts[i], strlen(reserved_starts[i]))) return false;
+    if (text[0] == *reserved_starts[i] && !strncmp(text, reserved_starts[i], strlen(reserved_starts[i]))) return false;
   return !bsearch(text, reserved, sizeof reserved / sizeof *reserved, sizeof *reserved, compare_words);
 }
 
 void nv_names_init(nv_names *s, nv_ctx *c) { *s = (nv_names){.c = c}; }
 void nv_names_drop(nv_names *s) {
-  nv_drop(s->c, s->map.hash);
-  nv_drop(s->c, s->map.id);
-  s->map = (nv_map){0};
+  nv_map_drop(s->c, &s->map);
+  nv_drop(s->c, s->list);
+  *s = (nv_names){.c = s->c};
 }
 
-const char *nv_names_take(nv_names *s, const char *text) {
+/* Takes a text that lives as long as the context (kept), or a copy of it. */
+static const char *take(nv_names *s, const char *text, bool kept) {
   const size_t n = strlen(text);
   const uint64_t h = nv_hash(text, n, 0);
-  const nv_str id = nv_intern(s->c, text, n);
   uint32_t at = 0, other;
   while ((other = nv_map_next(&s->map, h, &at)) != NV_NONE)
-    if (other == id) return NULL;
-  nv_map_add(s->c, &s->map, h, id);
-  return nv_text(s->c, id);
+    if (!strcmp(s->list[other], text)) return NULL;
+  if (!kept) text = memcpy(nv_alloc(s->c, n + 1), text, n + 1);
+  NV_GROW(s->c, s->list, s->cap, (size_t)s->n + 1);
+  nv_map_add(s->c, &s->map, h, s->n);
+  return s->list[s->n++] = text;
 }
-
-const char *nv_names_fresh(nv_names *s, const char *base) {
-  const char *name = nv_names_take(s, base);
+static const char *fresh(nv_names *s, const char *base, bool kept) {
+  const char *name = take(s, base, kept);
   for (uint32_t k = 2; !name; k++) {
     char text[64];
     snprintf(text, sizeof text, "%.48s%s%u", base, base[0] && strchr("0123456789", base[strlen(base) - 1]) ? "_" : "",
              (unsigned)k);
-    name = nv_names_take(s, text);
+    name = take(s, text, false);
   }
   return name;
 }
+
+const char *nv_names_take(nv_names *s, const char *text) { return take(s, text, false); }
+const char *nv_names_fresh(nv_names *s, const char *base) { return fresh(s, base, false); }
+const char *nv_names_fresh_of(nv_names *s, nv_str base) { return fresh(s, nv_text(s->c, base), true); }
 
 /* ---- lines ---- */
 

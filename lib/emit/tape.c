@@ -156,34 +156,30 @@ static kernels collect_kernels(const nv_module *m) {
 static void drop_kernels(nv_ctx *c, kernels *t) {
   nv_drop(c, t->program);
   nv_drop(c, t->kernel);
-  nv_drop(c, t->map.hash);
-  nv_drop(c, t->map.id);
+  nv_map_drop(c, &t->map);
 }
 
 /* "ffn: h, y": the spec's statements that a kernel computes, the first of them when there are many. */
 static const char *nodes_text(const nv_program *program, const nv_kernel *k) {
   const nv_graph *g = program->plan->graph;
-  nv_names seen;
-  nv_buf b, one;
+  nv_statements seen = {.g = g};
+  nv_buf b;
   uint32_t left = 0, n = 0;
-  nv_names_init(&seen, g->c);
   nv_buf_init(&b, g->c);
   nv_printf(&b, "%s:", nv_text(g->c, program->entry->name));
   for (uint32_t i = 0; i < k->nnodes; i++) {
     if (g->nodes[k->nodes[i]].op == NV_OP_CONST || g->nodes[k->nodes[i]].op == NV_OP_INPUT) continue;
-    if (g->nodes[k->nodes[i]].origin == NV_NONE) continue;
-    nv_buf_init(&one, g->c);
-    nv_put_statement(&one, g, g->nodes[k->nodes[i]].origin);
-    const char *name = nv_names_take(&seen, nv_buf_text(&one));
-    nv_drop(g->c, one.p);
-    if (!name) continue;
-    if (b.n > MAX_NODES_TEXT)
+    const uint32_t origin = g->nodes[k->nodes[i]].origin;
+    if (origin == NV_NONE || !nv_statement_is_new(&seen, origin)) continue;
+    if (b.n > MAX_NODES_TEXT) {
       left++;
-    else
-      nv_printf(&b, "%s %s", n++ ? "," : "", name);
+      continue;
+    }
+    nv_puts(&b, n++ ? ", " : " ");
+    nv_put_statement(&b, g, origin);
   }
   if (left) nv_printf(&b, " and %u more", (unsigned)left);
-  nv_names_drop(&seen);
+  nv_statements_drop(&seen);
   return nv_keep(&b);
 }
 
@@ -256,8 +252,7 @@ static void put_shapes(nv_buf *b, const nv_module *m) {
       nv_puts(b, nv_shape_rank(m->c, s) ? "};\n" : "1}; /* rank 0 */\n");
     }
   }
-  nv_drop(m->c, seen.hash);
-  nv_drop(m->c, seen.id);
+  nv_map_drop(m->c, &seen);
 }
 
 const char *const nv_dtype_constant[NV_NDTYPES] = {

@@ -56,8 +56,7 @@ static void collect_keys(nv_view *v) {
       v->keys[k].has[i] = true;
     }
   }
-  nv_drop(c, map.hash);
-  nv_drop(c, map.id);
+  nv_map_drop(c, &map);
 }
 
 static bool differs(const nv_view *v, const nv_view_key *k) {
@@ -325,8 +324,7 @@ static void check_distinct(const nv_view *v) {
                  nv_text(c, v->program->entry->name));
     nv_map_add(c, &seen, h, i);
   }
-  nv_drop(c, seen.hash);
-  nv_drop(c, seen.id);
+  nv_map_drop(c, &seen);
 }
 
 /* ---- the whole ---- */
@@ -366,13 +364,10 @@ static nv_view *make_view(const nv_module *m, uint32_t first) {
   static const char *const names[NV_SOURCES + 1] = {"inputs", "bound", "leaves", "statics", "outputs"};
   for (uint32_t s = 0; s <= NV_SOURCES; s++) v->structs[s] = nv_format(c, "%s_%s", v->program->symbol, names[s]);
   for (uint32_t s = 0; s <= NV_SOURCES; s++) {
-    nv_drop(c, b.known[s].hash);
-    nv_drop(c, b.known[s].id);
+    nv_map_drop(c, &b.known[s]);
   }
-  nv_drop(c, b.sources.hash);
-  nv_drop(c, b.sources.id);
-  nv_drop(c, b.variants.hash);
-  nv_drop(c, b.variants.id);
+  nv_map_drop(c, &b.sources);
+  nv_map_drop(c, &b.variants);
   return v;
 }
 

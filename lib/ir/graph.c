@@ -223,3 +223,25 @@ static void put_origin(nv_buf *b, const nv_graph *g, uint32_t origin, bool short
 
 void nv_put_origin(nv_buf *b, const nv_graph *g, uint32_t origin) { put_origin(b, g, origin, false); }
 void nv_put_statement(nv_buf *b, const nv_graph *g, uint32_t origin) { put_origin(b, g, origin, true); }
+
+static bool same_statement(const nv_graph *g, uint32_t a, uint32_t b) {
+  for (; a != b; a = g->origins[a].parent, b = g->origins[b].parent) {
+    if (a == NV_NONE || b == NV_NONE) return false;
+    if (g->origins[a].function != g->origins[b].function || g->origins[a].name != g->origins[b].name) return false;
+  }
+  return true;
+}
+
+bool nv_statement_is_new(nv_statements *s, uint32_t origin) {
+  uint64_t hash = 0;
+  for (uint32_t o = origin; o != NV_NONE; o = s->g->origins[o].parent) {
+    const nv_str part[] = {s->g->origins[o].function, s->g->origins[o].name};
+    hash = nv_hash(part, sizeof part, hash);
+  }
+  uint32_t at = 0, other;
+  while ((other = nv_map_next(&s->map, hash, &at)) != NV_NONE)
+    if (same_statement(s->g, origin, other)) return false;
+  nv_map_add(s->g->c, &s->map, hash, origin);
+  return true;
+}
+void nv_statements_drop(nv_statements *s) { nv_map_drop(s->g->c, &s->map); }

@@ -173,6 +173,13 @@ void nv_put_origin(nv_buf *b, const nv_graph *g,
                    uint32_t origin); /* "ffn.h#2"; names that are no identifiers quoted */
 void nv_put_statement(nv_buf *b, const nv_graph *g,
                       uint32_t origin); /* the statement alone, without the entry's function: "h", "y/gelu.e" */
+/* Statements, each once: origins that differ in ordinals alone are one. */
+typedef struct nv_statements {
+  const nv_graph *g;
+  nv_map map;
+} nv_statements;
+bool nv_statement_is_new(nv_statements *s, uint32_t origin); /* not asked about before */
+void nv_statements_drop(nv_statements *s);
 
 void nv_put_const(nv_buf *b, nv_dtype dtype, uint64_t bits); /* "true", "-3", "0.5", "nan", "1.0-2.0j" */
 

@@ -109,8 +109,7 @@ static void check_simplified(verifier *v) {
       if (same_operation(g, &g->nodes[other], n)) broken(v, "it is node %u again", other);
     nv_map_add(c, &seen, hash, v->node);
   }
-  nv_drop(c, seen.hash);
-  nv_drop(c, seen.id);
+  nv_map_drop(c, &seen);
 }
 
 void nv_verify(const nv_graph *g, nv_stage stage) {

@@ -268,8 +268,7 @@ static void make_spaces(nv_fuser *f) {
     }
   }
   nv_drop(f->c, readers);
-  nv_drop(f->c, map.hash);
-  nv_drop(f->c, map.id);
+  nv_map_drop(f->c, &map);
 }
 
 /* Do u's and w's orders agree along the edge? */
@@ -627,8 +626,7 @@ static void connect(nv_fuser *f) {
     }
   }
   nv_drop(f->c, seen);
-  nv_drop(f->c, map.hash);
-  nv_drop(f->c, map.id);
+  nv_map_drop(f->c, &map);
 }
 
 /* Numbers the groups by level, then by their first item, and lists their members: in item order, an output behind what
@@ -704,8 +702,7 @@ static void merge_cuts(nv_fuser *f) {
     p->cuts[n++] = p->cuts[k];
   }
   p->ncuts = n;
-  nv_drop(f->c, map.hash);
-  nv_drop(f->c, map.id);
+  nv_map_drop(f->c, &map);
 }
 
 /* ---- the pass ---- */
@@ -749,9 +746,10 @@ static void init(nv_fuser *f) {
 }
 
 static void drop(nv_fuser *f) {
-  void *const grown[] = {f->items, f->edges, f->steps, f->orders, f->step_map.hash, f->step_map.id, f->order_map.hash,
-                         f->order_map.id, f->memo};
+  void *const grown[] = {f->items, f->edges, f->steps, f->orders, f->memo};
   for (size_t k = 0; k < sizeof grown / sizeof *grown; k++) nv_drop(f->c, grown[k]);
+  nv_map_drop(f->c, &f->step_map);
+  nv_map_drop(f->c, &f->order_map);
 }
 
 nv_plan *nv_fuse(nv_graph *g, bool fuse) {

@@ -16,6 +16,11 @@ typedef struct nv_program {
   const char *symbol; /* NAME_ENTRY or NAME, set by emit/names.c */
 } nv_program;
 
+typedef struct nv_kernel_text { /* in nv_module.text */
+  const nv_kernel *kernel; /* the first that has it */
+  uint32_t offset, length;
+} nv_kernel_text;
+
 typedef struct nv_module { /* everything that one spec becomes */
   nv_ctx *c;
   nv_spec *spec;
@@ -23,6 +28,9 @@ typedef struct nv_module { /* everything that one spec becomes */
   const char *prefix_c; /* NAME as the start of a C identifier */
   nv_program *programs;
   uint32_t nprograms, programs_cap;
+  nv_buf text; /* emit/names.c: of all kernels, each once */
+  nv_kernel_text *texts;
+  uint32_t ntexts;
   struct nv_tie *tie; /* emit/metal.c: made once */
   struct nv_view **views; /* emit/view.c: of each entry, at its first program; NULL: not made yet */
 } nv_module;

@@ -161,8 +161,7 @@ static void pack_by_time(planner *s) {
       r = following;
     }
   }
-  nv_drop(c, map.hash);
-  nv_drop(c, map.id);
+  nv_map_drop(c, &map);
 }
 
 static void pack(planner *s) {

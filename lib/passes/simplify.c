@@ -205,8 +205,7 @@ static nv_graph *rebuild(const nv_graph *from, const bool *live, bool rules) {
     nv_graph_guard(g, guard->relation, guard->a, guard->b, guard->origin);
   }
   nv_drop(c, map);
-  nv_drop(c, w.seen.hash);
-  nv_drop(c, w.seen.id);
+  nv_map_drop(c, &w.seen);
   return g;
 }
 

@@ -56,8 +56,7 @@ static void end(nvt *t) {
   nv_drop(c, t->vals);
   nv_drop(c, t->args);
   nv_drop(c, t->bodies);
-  nv_drop(c, t->body_map.hash);
-  nv_drop(c, t->body_map.id);
+  nv_map_drop(c, &t->body_map);
   nv_drop(c, t->refusals);
   nv_drop(c, t);
 }

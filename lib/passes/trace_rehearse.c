@@ -29,8 +29,7 @@ void nvt_rehearse(nvt *t) { t->rehearsal = NV_NEW(t->c, nvt_rehearsal); }
 void nvt_rehearsed(nvt *t) {
   nvt_rehearsal *r = t->rehearsal;
   nv_drop(t->c, r->acts);
-  nv_drop(t->c, r->map.hash);
-  nv_drop(t->c, r->map.id);
+  nv_map_drop(t->c, &r->map);
   nv_drop(t->c, r->words);
   nv_drop(t->c, r->later);
 }

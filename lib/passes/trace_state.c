@@ -45,8 +45,6 @@ void nvt_check_state(nvt *t) {
   for (uint32_t k = 0; k < g->noutputs; k++)
     if (!taken[k] && state_of(t, &states, g->outputs[k].name))
       nvt_error(t, g->outputs[k].pos, "the state has no leaf '%s'", nv_text(t->c, g->outputs[k].name));
-  nv_drop(t->c, states.hash);
-  nv_drop(t->c, states.id);
-  nv_drop(t->c, outputs.hash);
-  nv_drop(t->c, outputs.id);
+  nv_map_drop(t->c, &states);
+  nv_map_drop(t->c, &outputs);
 }

@@ -569,8 +569,7 @@ static void find_sources(nvt *t, const nv_function *fn) {
       found[at] = (sized){{own[0], i, k, factor, offset}, d == own[0]};
     }
   }
-  nv_drop(c, places.hash);
-  nv_drop(c, places.id);
+  nv_map_drop(c, &places);
   for (uint32_t i = 0; i < nsymbols; i++) {
     if (!found[i].s.factor) {
       nvt_error(t, t->signature->pos,

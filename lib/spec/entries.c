@@ -44,8 +44,7 @@ static void add_name(void *arg, nv_str name, nv_pos pos) {
   s->text[s->n++] = nv_text(s->c, name);
 }
 static void drop_names(name_set *s) {
-  nv_drop(s->c, s->map.hash);
-  nv_drop(s->c, s->map.id);
+  nv_map_drop(s->c, &s->map);
   nv_drop(s->c, s->text);
 }
 

@@ -313,8 +313,7 @@ static bool check_keywords(machine *m, const frame *f) {
     }
     k++;
   }
-  nv_drop(s->c, seen.hash);
-  nv_drop(s->c, seen.id);
+  nv_map_drop(s->c, &seen);
   return fine;
 }
 

@@ -214,8 +214,7 @@ static void read_function(nv_reader *r, uint32_t key, uint32_t node) {
   } else {
     f.broken = true;
   }
-  nv_drop(r->c, r->odd_names.hash);
-  nv_drop(r->c, r->odd_names.id);
+  nv_map_drop(r->c, &r->odd_names);
   r->odd_names = (nv_map){0};
   r->f = NULL;
   NV_GROW(r->c, s->functions, s->functions_cap, (size_t)s->nfunctions + 1);
@@ -315,8 +314,7 @@ nv_spec *nv_spec_parse(nv_ctx *c, nv_doc *doc) {
   }
   nv_check_calls(r);
   nv_read_entries(r, v[ENTRIES]);
-  nv_drop(c, r->declared.hash);
-  nv_drop(c, r->declared.id);
+  nv_map_drop(c, &r->declared);
   nv_drop(c, r->decls);
   nv_drop(c, r->ranges);
   nv_drop(c, r->marks);

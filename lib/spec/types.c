@@ -184,8 +184,7 @@ static bool read_enum(nv_reader *r, uint32_t list, uint32_t value, nv_static *ou
   if (!nv_expect(r, list, NV_DOC_LIST, "enum")) return false;
   for (uint32_t k = nv_first_at(r, list); k != NV_NONE; k = nv_next_at(r, k))
     fine = add_choice(r, out, &seen, &cap, k) && fine;
-  nv_drop(r->c, seen.hash);
-  nv_drop(r->c, seen.id);
+  nv_map_drop(r->c, &seen);
   if (!out->nchoices && fine) {
     NV_AT_ERROR(r, list, "an enum without choices");
     return false;

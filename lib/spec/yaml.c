@@ -377,7 +377,6 @@ nv_doc *nv_doc_read_yaml(nv_ctx *c, nv_doc *d) {
   close_parser(r);
   nv_drop(c, r->b.keys);
   nv_drop(c, r->anchors);
-  nv_drop(c, r->by_name.hash);
-  nv_drop(c, r->by_name.id);
+  nv_map_drop(c, &r->by_name);
   return read ? d : NULL;
 }

@@ -31,7 +31,8 @@ static void report(void *user, const nuvecc_diagnostic *d) {
 
 static nuvecc_options options(nuvecc_format format) {
   return (nuvecc_options){
-      .file = "fuzz", .format = format, .prefix = "fuzz", .memory_limit = (size_t)1 << 29, .report = report};
+      .file = "fuzz", .format = format, .prefix = "fuzz", .memory_limit = (size_t)1 << 29,
+      .verify = true, .report = report};
 }
 
 #if FUZZ_TARGET != COMPILE

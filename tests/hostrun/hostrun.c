@@ -140,6 +140,7 @@ static nuvecc_unit *compile(bool fuse) {
                       .format = ends_with(g.spec, ".json") ? NUVECC_FORMAT_JSON : NUVECC_FORMAT_YAML,
                       .entry = g.entry,
                       .no_fuse = !fuse,
+                      .verify = true,
                       .fast_pow = g.fast_pow,
                       .no_simplify = !fuse && g.simplify_off,
                       .report = show};
