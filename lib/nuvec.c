@@ -171,9 +171,13 @@ static nuvecc_status run(nuvecc_unit *u, const void *bytes, size_t n) {
     }
   }
   if (s) {
-    nv_drop(c, s->ast); /* large, and nothing behind the trace reads it */
+    nv_drop(c, s->ast); /* large, and nothing behind the trace reads it; nor statements */
     s->ast = NULL;
     s->nast = s->ast_cap = 0;
+    for (uint32_t i = 0; i < s->nfunctions; i++) {
+      nv_drop(c, s->functions[i].body.stmts);
+      s->functions[i].body = (nv_stmt_block){0};
+    }
   }
   end(u, 1, t);
   for (uint32_t k = 0; !c->options.syntax_only && !c->options.graphs_only && k < m->nprograms; k++)

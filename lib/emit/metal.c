@@ -143,12 +143,12 @@ struct nv_tie {
 };
 
 /* Of the module's text. */
-static uint64_t tie_of(const nv_buf *metal, const nv_module *m) {
+static uint64_t tie_of(const char *metal, uint32_t n, const nv_module *m) {
   nv_buf tape;
   nv_buf_init(&tape, m->c);
   nv_emit_tape(&tape, m);
   m->tie->known = true;
-  m->tie->hash = nv_hash(tape.p, tape.n, nv_hash(metal->p, metal->n, 0));
+  m->tie->hash = nv_hash(tape.p, tape.n, nv_hash(metal, n, 0));
   nv_drop(m->c, tape.p);
   return m->tie->hash;
 }
@@ -160,18 +160,15 @@ uint64_t nv_emit_tie(const nv_module *m) {
   nv_buf b;
   nv_buf_init(&b, m->c);
   put_module(&b, m);
-  tie_of(&b, m);
+  tie_of(b.p, b.n, m);
   nv_drop(m->c, b.p);
   return m->tie->hash;
 }
 
 void nv_emit_metal(nv_buf *b, const nv_module *m) {
-  nv_buf text;
-  nv_buf_init(&text, m->c);
-  put_module(&text, m);
-  const uint64_t hash = m->tie->known ? m->tie->hash : tie_of(&text, m);
-  nv_put(b, text.p, text.n);
-  nv_drop(m->c, text.p);
+  const uint32_t start = b->n;
+  put_module(b, m);
+  const uint64_t hash = m->tie->known ? m->tie->hash : tie_of(b->p + start, b->n - start, m);
   nv_puts(b, "\n// Ties this file to the stub that came with it, which runs it once: is the arithmetic exact?\n");
   nv_printf(b, "kernel void %s_tie_%016llx(device uint* v [[buffer(0)]]) { nv_probe(v); }\n", m->prefix_c,
             (unsigned long long)hash);
