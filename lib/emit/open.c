@@ -356,8 +356,6 @@ void nv_put_open(nv_buf *b, const nv_program *program, uint32_t entry, uint32_t 
   nv_drop(c, w.rows.p);
   nv_drop(c, w.line.list);
   nv_drop(c, w.line.atoms);
-  nv_drop(c, w.line.operations.hash);
-  nv_drop(c, w.line.operations.id);
-  nv_drop(c, w.line.known.hash);
-  nv_drop(c, w.line.known.id);
+  nv_map_drop(c, &w.line.operations);
+  nv_map_drop(c, &w.line.known);
 }
