@@ -12,7 +12,7 @@ PKG_L   = $(shell pkg-config --libs $(PKGS) 2>/dev/null || echo -lyaml -ljansson
 CMOCKA  = $(shell pkg-config --cflags --libs cmocka 2>/dev/null || echo -lcmocka)
 SAN     = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 
-ENGINE  = context match sizes memory replay calls leaf bytes bind state state_encode state_file
+ENGINE  = context match sizes memory replay calls leaf bytes bind state state_encode state_file data
 EMBED   = composites=specs/composites.yaml math=lib/ir/math.inc prims=lib/emit/runtime/prims.metal \
           abi=lib/emit/runtime/abi.h replay_types=lib/emit/runtime/replay.h \
           $(foreach f,$(ENGINE),$(f)=lib/emit/runtime/$(f).c)

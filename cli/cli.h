@@ -43,6 +43,8 @@ int cli_fail(nuvecc_status status, const char *format, ...);
 /* Reads a whole file ("-": standard input). Unless binary is set it has at most CLI_MAX_SPEC bytes (else *n is beyond
  * that), and reading stops at a NUL byte, which no spec holds. The bytes are from malloc; NULL after a message. */
 char *cli_read(const char *path, bool binary, size_t *n);
+/* The bytes of a regular file, mapped until the process ends; NULL: *why says why not. */
+const void *cli_map(const char *path, size_t *n, const char **why);
 /* Remembers a file as read, so that no output replaces it. */
 bool cli_note_input(const char *path);
 /* DIR and its parents are made. */

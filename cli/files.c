@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -20,12 +21,14 @@ typedef struct staged {
   bool special;
 } staged;
 
+typedef struct input {
+  dev_t device;
+  ino_t inode;
+  const char *path;
+} input;
+
 static struct {
-  struct {
-    dev_t device;
-    ino_t inode;
-    const char *path;
-  } inputs[MAX_FILES];
+  input *inputs;
   size_t ninputs;
   staged outputs[MAX_FILES];
   size_t noutputs;
@@ -41,14 +44,39 @@ static bool failed(const char *path, const char *what) {
 bool cli_note_input(const char *path) {
   struct stat s;
   if (!strcmp(path, "-") || stat(path, &s)) return true;
-  if (files.ninputs == MAX_FILES) {
-    cli_fail(NUVECC_IO, "more than %d input files", MAX_FILES);
-    return false;
+  if (!(files.ninputs & (files.ninputs + 1)) || !files.inputs) { /* room for 1, 3, 7, ... */
+    input *more = realloc(files.inputs, (2 * files.ninputs + 1) * sizeof *more);
+    if (!more) {
+      cli_fail(NUVECC_IO, "out of memory");
+      return false;
+    }
+    files.inputs = more;
   }
-  files.inputs[files.ninputs].device = s.st_dev;
-  files.inputs[files.ninputs].inode = s.st_ino;
-  files.inputs[files.ninputs++].path = path;
+  files.inputs[files.ninputs++] = (input){s.st_dev, s.st_ino, path};
   return true;
+}
+
+const void *cli_map(const char *path, size_t *n, const char **why) {
+  struct stat s;
+  const void *bytes = NULL;
+  int fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+  if (fd < 0 || fstat(fd, &s)) {
+    *why = strerror(errno);
+  } else if (!S_ISREG(s.st_mode)) {
+    *why = "it is no regular file";
+  } else if (!s.st_size) {
+    bytes = "";
+    *n = 0;
+  } else {
+    *n = (size_t)s.st_size;
+    bytes = mmap(NULL, *n, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED) {
+      *why = strerror(errno);
+      bytes = NULL;
+    }
+  }
+  if (fd >= 0) close(fd);
+  return bytes;
 }
 
 char *cli_read(const char *path, bool binary, size_t *n) {

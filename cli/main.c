@@ -17,6 +17,8 @@ typedef struct run {
   nuvecc_unit *unit;
   const char *dir; /* of the outputs, or NULL: here */
   char *spec;
+  char **named; /* files that the spec names and that could be read */
+  size_t nnamed;
 } run;
 
 static char *print(const char *format, ...) {
@@ -62,8 +64,14 @@ static const struct {
                {".c", NUVECC_C},
                {".h", NUVECC_HEADER},
                {".mk", NUVECC_MK},
+               {".data", NUVECC_DATA},
                {".nuvec.json", NUVECC_MANIFEST}}; /* the manifest last: it is the stamp that Make compares */
 enum { NOUTPUTS = sizeof outputs / sizeof *outputs };
+
+/* The data file is written only where there are constant arrays to stand in it. */
+static bool is_written(const run *r, size_t output) {
+  return outputs[output].what != NUVECC_DATA || nuvecc_has_data(r->unit);
+}
 
 static char *output_path(const run *r, const char *ending) {
   const char *dir = r->dir ? r->dir : "";
@@ -89,6 +97,7 @@ static bool stage_dependencies(const run *r) {
   const char *target = r->o.value[OPT_CC_MT];
   char *own = target ? NULL : output_path(r, ".nuvec.json");
   size_t room = 2 * (strlen(target ? target : own) + 2 * strlen(r->o.spec)) + 16, n;
+  for (size_t k = 0; k < r->nnamed; k++) room += 4 * strlen(r->named[k]) + 4;
   char *text = malloc(room),
        *path = r->o.given[OPT_CC_MF] ? print("%s", r->o.value[OPT_CC_MF]) : output_path(r, ".d");
   if (!text) return false;
@@ -102,15 +111,43 @@ static bool stage_dependencies(const run *r) {
     text[n++] = ' ';
     n += put_make(text + n, r->o.spec);
   }
+  for (size_t k = 0; k < r->nnamed; k++) {
+    text[n++] = ' ';
+    n += put_make(text + n, r->named[k]);
+  }
   text[n++] = '\n';
   if (r->o.given[OPT_CC_MP] && !standard) {
     n += put_make(text + n, r->o.spec);
+    n += (size_t)sprintf(text + n, ":\n");
+  }
+  for (size_t k = 0; r->o.given[OPT_CC_MP] && k < r->nnamed; k++) {
+    n += put_make(text + n, r->named[k]);
     n += (size_t)sprintf(text + n, ":\n");
   }
   free(own);
   bool ok = cli_stage(path, text, n, true);
   free(path);
   return ok; /* text lives until the commit; the process ends soon after */
+}
+
+/* ---- files that the spec names ---- */
+
+/* nuvecc_options.read: a path is relative to the folder of the spec, or, of standard input, to the current one. */
+static const void *read_named(void *reader, const char *path, size_t *n, const char **why) {
+  run *r = reader;
+  const char *slash = strrchr(r->o.spec, '/');
+  const int folder = slash && *path != '/' ? (int)(slash - r->o.spec) + 1 : 0;
+  char *whole = print("%.*s%s", folder, r->o.spec, path);
+  const void *bytes = cli_map(whole, n, why);
+  char **more = bytes ? realloc(r->named, (r->nnamed + 1) * sizeof *more) : NULL;
+  if (bytes && (!more || !cli_note_input(whole))) exit(cli_fail(NUVECC_IO, "out of memory"));
+  if (!bytes) {
+    free(whole);
+    return NULL;
+  }
+  r->named = more;
+  r->named[r->nnamed++] = whole;
+  return bytes;
 }
 
 /* ---- --eval ---- */
@@ -253,6 +290,7 @@ static int collect(const run *r, printed *list) {
 static int list_outputs(const run *r) {
   int status = 0;
   for (size_t i = 0; !status && i < NOUTPUTS; i++) {
+    if (!is_written(r, i)) continue;
     char *path = output_path(r, outputs[i].ending);
     puts(path);
     free(path);
@@ -275,6 +313,7 @@ static int write_outputs(run *r, const printed *list, int n) {
   if (r->dir && (whole || r->o.given[OPT_CC_MD]) && !cli_make_dir(r->dir)) return NUVECC_IO;
   if (r->o.given[OPT_CC_MD] && !stage_dependencies(r)) return NUVECC_IO;
   for (size_t i = 0; whole && i < NOUTPUTS; i++) {
+    if (!is_written(r, i)) continue;
     const char *text = nuvecc_text(r->unit, outputs[i].what, &length);
     if (!text) return cli_fail(NUVECC_INTERNAL, "%s", nuvecc_error(r->unit));
     char *path = output_path(r, outputs[i].ending);
@@ -355,7 +394,9 @@ static int compile(run *r, printed *list, int n, nuvecc_format format) {
                             .graphs_only = graphs_only(r, list, n),
                             .memory_limit = MEMORY_LIMIT,
                             .report = cli_report_one,
-                            .user = &r->report};
+                            .user = &r->report,
+                            .read = read_named,
+                            .reader = r};
   nuvecc_status status = nuvecc_compile(&options, r->spec, length, &r->unit);
   if (status == NUVECC_SPEC) return NUVECC_SPEC;
   if (status) return cli_fail(status, "%s", nuvecc_error(r->unit));
@@ -391,5 +432,7 @@ int main(int argc, char **argv) {
   cli_report_end(&r.report);
   nuvecc_free(r.unit);
   free(r.spec);
+  for (size_t k = 0; k < r.nnamed; k++) free(r.named[k]);
+  free(r.named);
   return code;
 }

@@ -68,6 +68,7 @@ typedef struct nv_ctx {
   struct nv_dims *dims;     /* lib/ir/dim.c */
   struct nv_shapes *shapes; /* lib/ir/graph.c */
   struct nv_attrs *attrs;   /* lib/ir/graph.c */
+  struct nv_data_table *data; /* lib/ir/data.c; NULL: none */
   struct nv_doc *doc;       /* the user's document; positions are resolved against it */
   struct nv_doc *builtin;   /* the embedded composites */
 

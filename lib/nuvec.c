@@ -1,8 +1,10 @@
 /* nuvec.c - the library's entry points, and the pipeline. */
 #include "emit/emit.h"
 #include "emit/stub.h"
+#include "ir/data.h"
 #include "ir/eval.h"
 #include "ir/sizes.h"
+#include "spec/arrays.h"
 #include "spec/doc.h"
 
 #include <stdlib.h>
@@ -152,6 +154,7 @@ static nuvecc_status run(nuvecc_unit *u, const void *bytes, size_t n) {
   nv_graph_tables_init(c);
   nv_doc *d = nv_doc_read(c, c->options.file, c->options.format, bytes, n);
   nv_spec *s = d ? nv_spec_parse(c, d) : NULL;
+  if (s) nv_read_constant_files(s);
   end(u, 0, t);
 
   t = begin(u, 1);
@@ -203,12 +206,14 @@ static nuvecc_status run(nuvecc_unit *u, const void *bytes, size_t n) {
     for (uint32_t k = 0; k < m->nprograms; k++) lower(u, &m->programs[k]);
     t = begin(u, 5);
     if (!c->options.graphs_only) {
+      nv_lay_out_data(m);
       nv_emit_names(m);
       nv_check_stub(m);
     }
     end(u, 5, t);
     u->finished = true;
   }
+  if (c->options.syntax_only) nv_lay_out_data(m);
   describe(u);
   return NUVECC_OK;
 }
@@ -253,6 +258,7 @@ void nuvecc_free(nuvecc_unit *u) {
 }
 
 const char *nuvecc_error(const nuvecc_unit *u) { return u ? u->c->fault : "out of memory"; }
+bool nuvecc_has_data(const nuvecc_unit *u) { return u->module.has_data; }
 const char *nuvecc_name(const nuvecc_unit *u) { return u->module.name; }
 size_t nuvecc_nprograms(const nuvecc_unit *u) { return u->module.nprograms; }
 const nuvecc_program *nuvecc_get_program(const nuvecc_unit *u, size_t k) { return &u->programs[k]; }
@@ -281,6 +287,7 @@ static void put_artifact(nuvecc_unit *u, nv_buf *b, nuvecc_artifact what) {
   case NUVECC_METAL: nv_emit_metal(b, m); break;
   case NUVECC_C: nv_emit_c(b, m); break;
   case NUVECC_HEADER: nv_emit_header(b, m); break;
+  case NUVECC_DATA: nv_emit_data(b, m); break;
   case NUVECC_MK: nv_emit_mk(b, m); break;
   case NUVECC_MANIFEST: nv_emit_manifest(b, m); break;
   case NUVECC_EXPLAIN: nv_emit_explain(b, m, false); break;

@@ -60,6 +60,10 @@ typedef struct nuvecc_options {
   size_t memory_limit; /* bytes that the unit may hold, beside what libyaml does; 0: no limit. Beyond: NUVECC_IO */
   void (*report)(void *user, const nuvecc_diagnostic *d); /* called in source order; may be NULL */
   void *user;
+  /* The bytes of a file that the spec names (constants), path as it stands there; asked for once a path. They must live
+   * as long as the unit. NULL: *why says why not. Where it is NULL itself, no file can be named. */
+  const void *(*read)(void *reader, const char *path, size_t *n, const char **why);
+  void *reader;
 } nuvecc_options;
 
 typedef struct nuvecc_unit nuvecc_unit;
@@ -73,11 +77,15 @@ const char *nuvecc_error(const nuvecc_unit *unit);
 /* NAME: the stem of all files and symbols. */
 const char *nuvecc_name(const nuvecc_unit *unit);
 
+/* Are there constant arrays that stand in a file beside the metallib? */
+bool nuvecc_has_data(const nuvecc_unit *unit);
+
 typedef enum nuvecc_artifact {
   NUVECC_METAL,
   NUVECC_C,
   NUVECC_HEADER,
   NUVECC_MK,
+  NUVECC_DATA, /* bytes: NAME.data, where nuvecc_has_data() */
   NUVECC_MANIFEST,
   NUVECC_GRAPH_TRACED,
   NUVECC_GRAPH_SIMPLIFIED,

@@ -36,6 +36,13 @@ def read(name):
         return f.read()
 
 
+def weights(folder):
+    """The file of constants that the manual speaks of."""
+    head = b'{"enc.w":{"dtype":"F32","shape":[3,3],"data_offsets":[0,36]},"enc.b":{"dtype":"F32","shape":[0],"data_offsets":[36,36]}}'
+    with open(os.path.join(folder, 'weights.safetensors'), 'wb') as f:
+        f.write(len(head).to_bytes(8, 'little') + head + bytes(36))
+
+
 def write(path, text):
     with open(path, 'w', encoding='utf-8') as f:
         f.write(text)
@@ -303,6 +310,7 @@ def main():
         for name in only or ['README.md', 'HACKING.md'] + guides + ['man/' + m for m in manuals]:
             cwd = os.path.join(tmp, name.replace('/', '_'))
             shutil.copytree(os.path.join(ROOT, 'specs'), os.path.join(cwd, 'specs'))
+            weights(cwd)
             if '.3' in name:
                 r = run('nuvecc specs/%s.yaml && make -s -f %s.mk && mkdir build && cp %s.metallib build' % (
                     STUB, STUB, STUB), cwd, env)

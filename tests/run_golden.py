@@ -46,7 +46,7 @@ def shown(out, name):
 
 def lines(out, spec):
     for path in sorted(glob.glob(os.path.join(out, '*'))):
-        if path.endswith('.json'):
+        if path.endswith(('.json', '.data')):
             continue
         for n, line in enumerate(read(path).split('\n'), 1):
             if len(line) > 120 or line != line.rstrip():

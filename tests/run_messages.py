@@ -21,8 +21,11 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, 'messages'))
+from files import FILES
 ROOT = os.path.dirname(HERE)
 BUILD = os.path.join(ROOT, os.environ.get('BUILD', 'build'))
 CARET = re.compile(r'^( *)\^ (error|warning|note): (.*)$')
@@ -123,7 +126,12 @@ def read_rows(path):
 
 def ask(rows):
     """Fills in what is said about every row."""
-    r = subprocess.run([os.path.join(BUILD, 'say')], input=b''.join(x.request() for x in rows), stdout=subprocess.PIPE)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in FILES.items():
+            with open(os.path.join(folder, name), 'wb') as f:
+                f.write(data)
+        r = subprocess.run([os.path.join(BUILD, 'say')], input=b''.join(x.request() for x in rows),
+                           stdout=subprocess.PIPE, env=dict(os.environ, SAY_FILES=folder))
     answers = iter(r.stdout.decode('utf-8', 'replace').split('\n'))
     for row in rows:
         for line in answers:

@@ -10,6 +10,9 @@ void nv_emit_names(nv_module *m);
 void nv_emit_metal(nv_buf *b, const nv_module *m);
 void nv_emit_c(nv_buf *b, const nv_module *m);      /* NAME.c: tape tables, wrappers, replay engine */
 void nv_emit_header(nv_buf *b, const nv_module *m); /* NAME.h */
+/* data.c: gives constant arrays their places in NAME.data. Needed by the tape. */
+void nv_lay_out_data(nv_module *m);
+void nv_emit_data(nv_buf *b, const nv_module *m); /* NAME.data, bytes */
 void nv_emit_mk(nv_buf *b, const nv_module *m);
 void nv_emit_manifest(nv_buf *b, const nv_module *m);
 void nv_emit_explain(nv_buf *b, const nv_module *m, bool json);

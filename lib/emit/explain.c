@@ -1,5 +1,6 @@
 /* explain.c - --explain: what every kernel holds and moves, for every edge that was not fused, why, and what is
  * computed more than once; text and JSON. */
+#include "../ir/data.h"
 #include "explain.h"
 #include "stub.h"
 
@@ -109,6 +110,8 @@ void nv_put_operand_name(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32
   const nv_node_rec *n = nv_node_of(g, r->value);
   if (n->op == NV_OP_INPUT)
     nv_puts(b, nv_text(g->c, g->inputs[nv_attr_list(g->c, n->attr)[0]].name));
+  else if (nv_data_of(g, r->value) && nv_data_of(g, r->value)->name)
+    nv_puts(b, nv_text(g->c, nv_data_of(g, r->value)->name));
   else if (r->written && r->port != NV_NONE)
     nv_puts(b, nv_text(g->c, g->outputs[r->port].name));
   else

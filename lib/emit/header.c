@@ -105,6 +105,18 @@ static void put_head(nv_buf *b, const nv_module *m, const nv_view *v) {
 
 /* ---- the context ---- */
 
+static void put_create_with(nv_buf *b, const char *name) {
+  nv_printf(b,
+"/* The constant arrays stand in %s.data, which must come with the metallib.\n"
+" * %s_create maps the file beside the metallib that the options name, else in the\n"
+" * app's bundle or beside the executable; NUVEC_FILE: it isn't there, or came with another stub. This function takes\n"
+" * its bytes from memory instead: not copied where they start at a multiple of 16384, and then they must live as\n"
+" * long as the context. */\n", name, name);
+  nv_put_code(b, 0, "nuvec_status %s_create_with(const nuvec_options *options, const void *data, size_t length, "
+                    "%s_context **context);", name, name);
+  nv_putc(b, '\n');
+}
+
 static void put_context(nv_buf *b, const nv_module *m) {
   const char *name = m->prefix_c;
   nv_puts(b, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
@@ -117,6 +129,7 @@ static void put_context(nv_buf *b, const nv_module *m) {
 " * NUVEC_METALLIB, NUVEC_WRONG_METALLIB, NUVEC_MISSING_KERNEL, NUVEC_OS_TOO_OLD, NUVEC_GPU_TOO_OLD,\n"
 " * NUVEC_OUT_OF_MEMORY; NUVEC_NULL when context is NULL. */\n"
 "nuvec_status %s_create(const nuvec_options *options, %s_context **context);\n\n", name, name, name, name);
+  if (m->has_data) put_create_with(b, name);
   nv_printf(b,
 "/* Frees a context; NULL is fine. Outputs' buffers live on. NUVEC_BUSY, and nothing freed, while a call is in flight\n"
 " * or a function object or state of the context is still there. */\n"

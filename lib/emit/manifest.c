@@ -1,4 +1,5 @@
 /* manifest.c - NAME.nuvec.json: what was generated from what, and what it needs to run. */
+#include "../ir/data.h"
 #include "metal.h"
 #include "stub.h"
 
@@ -18,7 +19,8 @@ static void put_kernel(nv_buf *b, nv_ctx *c, const nv_kernel *k) {
   nv_puts(b, "    {\"name\": ");
   nv_put_json_text(b, k->name);
   nv_printf(b, ", \"msl\": %u, \"families\": %s, \"simd_width\": %s, \"buffers\": %u}", (unsigned)language(k),
-            simd ? "[\"apple7\", \"mac2\"]" : "[\"apple4\", \"mac1\"]", simd ? "32" : "null", (unsigned)k->noperands);
+            simd ? "[\"apple7\", \"mac2\"]" : "[\"apple4\", \"mac1\"]", simd ? "32" : "null",
+            (unsigned)(k->noperands - k->ntables));
 }
 
 static void put_ports(nv_buf *b, const nv_graph *g, const nv_port *ports, uint32_t n) {
@@ -64,6 +66,24 @@ static void put_options(nv_buf *b, const nuvecc_options *o) {
   nv_puts(b, "},\n");
 }
 
+/* The constant arrays of NAME.data. */
+static void put_data(nv_buf *b, const nv_module *m) {
+  uint32_t n = 0;
+  nv_printf(b, "  \"data\": {\"bytes\": %lld, \"hash\": \"%016llx\", \"arrays\": [", (long long)m->data_bytes,
+            (unsigned long long)m->data_hash);
+  for (uint32_t k = 0; k < nv_data_count(m->c); k++) {
+    const nv_data *d = nv_data_at(m->c, k);
+    if (d->offset < 0) continue;
+    nv_puts(b, n++ ? ",\n    {\"name\": " : "\n    {\"name\": ");
+    if (d->name) nv_put_json_text(b, nv_text(m->c, d->name));
+    else nv_puts(b, "null");
+    nv_printf(b, ", \"dtype\": \"%s\", \"shape\": ", nv_dtype_name[d->dtype]);
+    nv_put_shape(b, d->shape);
+    nv_printf(b, ", \"offset\": %lld}", (long long)d->offset);
+  }
+  nv_puts(b, n ? "\n  ]},\n" : "]},\n");
+}
+
 void nv_emit_manifest(nv_buf *b, const nv_module *m) {
   static const char *const endings[] = {"metal", "c", "h", "mk"};
   const nv_target *t = m->c->target;
@@ -77,6 +97,7 @@ void nv_emit_manifest(nv_buf *b, const nv_module *m) {
   nv_puts(b, "  \"files\": [");
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
     nv_printf(b, "%s\"%s.%s\"", i ? ", " : "", m->name, endings[i]);
+  if (m->has_data) nv_printf(b, ", \"%s.data\"", m->name);
   nv_puts(b, "],\n  \"tie\": ");
   nv_put_json_text(b, nv_tie_name(m));
   nv_puts(b, ",\n  \"kernels\": [");
@@ -88,7 +109,9 @@ void nv_emit_manifest(nv_buf *b, const nv_module *m) {
       nv_puts(b, next++ ? ",\n" : "\n");
       put_kernel(b, m->c, k);
     }
-  nv_puts(b, next ? "\n  ],\n  \"entries\": [" : "],\n  \"entries\": [");
+  nv_puts(b, next ? "\n  ],\n" : "],\n");
+  if (m->has_data) put_data(b, m);
+  nv_puts(b, "  \"entries\": [");
   for (uint32_t i = 0; i < m->nprograms; i++) {
     const nv_program *p = &m->programs[i];
     const bool first = !i || m->programs[i - 1].entry != p->entry;

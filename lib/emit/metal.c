@@ -134,6 +134,7 @@ static void put_module(nv_buf *b, const nv_module *m) {
   nv_printf(b, prologue, m->name);
   nv_putc(b, '\n');
   nv_put_helpers(b, m->c, m->text.p, m->text.n);
+  nv_put_tables(b, m);
   put_kernels(b, m);
 }
 

@@ -96,6 +96,10 @@ const char *nv_index_text(nv_index *x, nv_dim offset);
 /* The same as a term of a sum. */
 const char *nv_index_term(nv_index *x, nv_dim offset);
 
+/* ---- metal_tables.c ---- */
+/* The constant arrays that kernels read from tables, in order of first use. */
+void nv_put_tables(nv_buf *b, const nv_module *m);
+
 /* ---- metal_kernel.c ---- */
 /* Elements a thread computes: 4 when every operand can be moved as a vector of four along the innermost dim or stays
  * the same along it, else 1. tail: the extent is no multiple of 4. */

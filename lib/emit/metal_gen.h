@@ -56,6 +56,10 @@ const char *nv_gen_temporary(nv_gen *e, nv_value v);
 /* A new variable for what is loaded from a binding: x0, x1, … */
 const char *nv_gen_load_name(nv_gen *e, uint32_t operand);
 
+/* ---- metal_tables.c ---- */
+/* Variables of a kernel for the tables that it reads. */
+void nv_gen_tables(nv_gen *e);
+
 /* ---- metal_point.c ---- */
 extern const char nv_component_names[]; /* "xyzw" */
 const char *nv_gen_literal(nv_gen *e, nv_dtype d, uint64_t bits);

@@ -1,5 +1,6 @@
 /* metal_kernel.c - one kernel's text: how many elements a thread computes, the grid, names, offsets, the
  * parameters. */
+#include "../ir/data.h"
 #include "metal_gen.h"
 
 #include <stdio.h>
@@ -171,6 +172,8 @@ const char *nv_gen_buffer_name(nv_gen *e, uint32_t operand) {
   const char *text = NULL;
   if (node->op == NV_OP_INPUT) {
     text = port_path(e->c, g->inputs[nv_attr_list(e->c, node->attr)[0]].name);
+  } else if (nv_data_of(g, o->value) && nv_data_of(g, o->value)->name) {
+    text = nv_text(e->c, nv_data_of(g, o->value)->name);
   } else {
     for (uint32_t i = 0; g->noutputs <= FEW && i < g->noutputs && !text; i++)
       if (g->outputs[i].value == o->value) text = port_path(e->c, g->outputs[i].name);
@@ -304,7 +307,7 @@ void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const 
 
   const char **items = NV_NEW_N(c, const char *, k->noperands + 4);
   uint32_t n = 0;
-  for (uint32_t o = 0; o < k->noperands; o++) {
+  for (uint32_t o = 0; o < k->noperands - k->ntables; o++) {
     const nv_operand_rec *r = &k->operands[o];
     const char *type =
         e.vector[o] && !e.tail ? nv_gen_vector_type(&e, (nv_dtype)r->dtype) : nv_msl_type((nv_dtype)r->dtype);
@@ -318,6 +321,7 @@ void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const 
   if (nv_kernel_group(c, k)) items[n++] = "uint block [[simdgroup_index_in_threadgroup]]";
   nv_printf(b, "kernel void %s", e.name);
   nv_put_list(b, 4, items, n, ") {");
+  nv_gen_tables(&e);
   if (rows) nv_gen_rows(&e);
   else if (k->kind == NV_K_SCAN) nv_gen_scan(&e);
   else if (nv_kernel_is_simd(c, k)) nv_gen_reduce(&e);

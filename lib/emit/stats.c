@@ -109,7 +109,8 @@ void nv_put_counts(nv_buf *b, const nv_program *p, const char *indent) {
 static void put_launch(nv_buf *b, const nv_plan *plan, const nv_launch *l) {
   static const char *const places[] = {
       [NV_PLACE_INPUT] = "input", [NV_PLACE_OUTPUT] = "output",
-                                       [NV_PLACE_SCRATCH] = "scratch"};
+                                       [NV_PLACE_SCRATCH] = "scratch", [NV_PLACE_DATA] = "data",
+                                       [NV_PLACE_TABLE] = "table"};
   const nv_kernel *k = &plan->kernels[l->kernel];
   nv_dim grid[3];
   nv_puts(b, "{\"kernel\": ");

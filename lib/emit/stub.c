@@ -19,6 +19,7 @@ NV_ENGINE(bind)
 NV_ENGINE(state)
 NV_ENGINE(state_encode)
 NV_ENGINE(state_file)
+NV_ENGINE(data)
 
 /* ---- functions of an entry ---- */
 
@@ -142,6 +143,18 @@ static void put_entry(nv_buf *b, const nv_module *m, uint32_t entry, uint32_t fi
   if (mut) put_leaf(&w, entry, NV_FROM_STATE, false);
 }
 
+/* The same with the data file in memory. */
+static void put_create_with(nv_buf *b, const char *name) {
+  nv_put_code(b, 0,
+              "nuvec_status %s_create_with(const nuvec_options *options, const void *data, size_t length, "
+              "%s_context **context) {",
+              name, name);
+  nv_puts(b, "  nvr_context *made = NULL;\n  nuvec_status status;\n  if (!context || !data) return NUVEC_NULL;\n");
+  nv_put_code(b, 2, "status = nvr_create_data(&nvr_the_tape, &nvr_the_data, options, data, length, &made);");
+  nv_put_code(b, 2, "*context = (%s_context *)made;", name);
+  nv_puts(b, "  return status;\n}\n");
+}
+
 static void put_functions(nv_buf *b, const nv_module *m) {
   const char *name = m->prefix_c;
   nv_puts(b, "\n/* ---- the functions of ");
@@ -149,9 +162,11 @@ static void put_functions(nv_buf *b, const nv_module *m) {
   nv_puts(b, ".h ---- */\n\n");
   nv_put_code(b, 0, "nuvec_status %s_create(const nuvec_options *options, %s_context **context) {", name, name);
   nv_puts(b, "  nvr_context *made = NULL;\n  nuvec_status status;\n  if (!context) return NUVEC_NULL;\n");
-  nv_put_code(b, 2, "status = nvr_create(&nvr_the_tape, options, &made);");
+  nv_put_code(b, 2, m->has_data ? "status = nvr_create_data(&nvr_the_tape, &nvr_the_data, options, NULL, 0, &made);"
+                                : "status = nvr_create(&nvr_the_tape, options, &made);");
   nv_put_code(b, 2, "*context = (%s_context *)made;", name);
   nv_puts(b, "  return status;\n}\n");
+  if (m->has_data) put_create_with(b, name);
   nv_put_code(b, 0, "nuvec_status %s_destroy(%s_context *context) {", name, name);
   nv_puts(b, "  return nvr_destroy((nvr_context *)context);\n}\n");
   nv_put_code(b, 0, "nuvec_status %s_wait(%s_context *context) {", name, name);
@@ -219,6 +234,7 @@ static void put_engines(nv_buf *b, const nv_module *m) {
   if (states) put_engine(b, m->c, nv_embed_state, nv_embed_state_size, "bind.c", open);
   if (in_place) put_engine(b, m->c, nv_embed_state_encode, nv_embed_state_encode_size, "state.c", open);
   if (states) put_engine(b, m->c, nv_embed_state_file, nv_embed_state_file_size, "state_encode.c", open);
+  if (m->has_data) put_engine(b, m->c, nv_embed_data, nv_embed_data_size, "state_file.c", open);
 }
 
 void nv_emit_c(nv_buf *b, const nv_module *m) {

@@ -1,4 +1,5 @@
 /* tape.c - the tape of a graph: constant tables in NAME.c that say what to replay. */
+#include "../ir/data.h"
 #include "metal.h"
 #include "stub.h"
 
@@ -268,7 +269,8 @@ uint32_t *nv_port_aligns(const nv_plan *p) {
     const nv_kernel *k = &p->kernels[p->launches[i].kernel];
     for (uint32_t j = 0; j < k->noperands; j++) {
       const nv_place *at = &p->launches[i].places[j];
-      const uint32_t need = at->kind == NV_PLACE_SCRATCH ? 0 : nv_operand_align(g->c, k, j);
+      if (at->kind != NV_PLACE_INPUT && at->kind != NV_PLACE_OUTPUT) continue;
+      const uint32_t need = nv_operand_align(g->c, k, j);
       const uint32_t port = at->index + (at->kind == NV_PLACE_OUTPUT ? g->ninputs : 0);
       if (need > align[port]) align[port] = need;
     }
@@ -296,6 +298,16 @@ static void put_types(nv_buf *b, const nv_graph *g, const char *what, uint32_t e
 
 /* ---- launches ---- */
 
+static void put_data_place(nv_buf *b, const nv_data *d) {
+  nv_printf(b, "    {NVR_DATA, 0, %" PRId64 "},", d->offset);
+  if (d->name) {
+    nv_puts(b, " /* ");
+    nv_put_comment(b, nv_text(b->c, d->name));
+    nv_puts(b, " */");
+  }
+  nv_putc(b, '\n');
+}
+
 /* What a launch's row ends in: the sizes that the call says, where they count. */
 static const char *sizes_of(nv_ctx *c, const nv_module *m, const nv_program *p, uint32_t entry, uint32_t signature,
                             uint32_t launch) {
@@ -311,8 +323,12 @@ static void put_places(nv_buf *b, const nv_program *p, uint32_t entry, uint32_t 
     const nv_launch *l = &p->plan->launches[i];
     const nv_kernel *k = &p->plan->kernels[l->kernel];
     nv_printf(b, "    /* %s */\n", k->name);
-    for (uint32_t j = 0; j < k->noperands; j++) {
+    for (uint32_t j = 0; j < k->noperands - k->ntables; j++) {
       const nv_place *at = &l->places[j];
+      if (at->kind == NV_PLACE_DATA) {
+        put_data_place(b, nv_data_at(g->c, at->index));
+        continue;
+      }
       if (at->kind == NV_PLACE_SCRATCH) {
         nv_printf(b, "    {NVR_SCRATCH, %u, %" PRId64 "},\n", nv_is_open(p) ? (unsigned)at->index : 0, at->offset);
         continue;
@@ -340,12 +356,13 @@ static void put_launches(nv_buf *b, const nv_module *m, const kernels *t, const 
     nv_kernel_grid(m->c, k, grid);
     for (int d = 0; d < 3 && !nv_is_open(p); d++) threads[d] = nv_dim_value(m->c, grid[d]);
     const char *row = nv_format(m->c, "{%u, %d, %u, nvr_%u_%u_places + %u, {%" PRId64 ", %" PRId64 ", %" PRId64 "}%s},",
-                                (unsigned)find_kernel(t, k->name), l->barrier, (unsigned)k->noperands, (unsigned)entry,
+                                (unsigned)find_kernel(t, k->name), l->barrier,
+                                (unsigned)(k->noperands - k->ntables), (unsigned)entry,
                                 (unsigned)signature, (unsigned)place, threads[0], threads[1], threads[2],
                                 sizes_of(m->c, m, p, entry, signature, i));
     const bool fits = strlen(row) + strlen(k->name) + 11 <= NV_COLUMNS;
     nv_printf(b, fits ? "    %s /* %s */\n" : "    %s\n    /* %s */\n", row, k->name);
-    place += k->noperands;
+    place += k->noperands - k->ntables;
   }
   nv_puts(b, "};\n");
 }
@@ -550,6 +567,9 @@ void nv_emit_tape(nv_buf *b, const nv_module *m) {
   for (uint32_t first = 0, end, entry = 0; first < m->nprograms; first = end, entry++)
     put_entry_row(b, m, entry, first), end = nv_entry_end(m, first);
   nv_puts(b, "};\n");
+  if (m->has_data)
+    nv_printf(b, "\nstatic const nvr_data nvr_the_data = {\"%016" PRIx64 "\", %" PRId64 "};\n", m->data_hash,
+              m->data_bytes);
   drop_kernels(m->c, &t);
 }
 

@@ -1,5 +1,6 @@
 /* eval.c - the CPU evaluator: a graph run node by node, every value an array of its own, freed after its last
  * use. */
+#include "data.h"
 #include "eval_loops.h"
 
 /* Where a value's elements lie. Views that keep the row-major order share the array of root; uses and the
@@ -220,6 +221,17 @@ static void scan(run *r, nv_op op, nv_value v, nv_value a, const int64_t *attr) 
   nv_drop(r->g->c, rows);
 }
 
+/* Somebody else's array, or a copy where it isn't aligned for its elements. */
+static void bind(run *r, nv_value v, const void *data) {
+  if ((uintptr_t)data % nv_dtype_size[nv_dtype_of(r->g, v)] != 0) {
+    memcpy(fresh(r, v), data, bytes_of(r, v));
+    return;
+  }
+  r->places[v].p = data;
+  r->places[v].root = v;
+  r->places[v].uses = r->users[v];
+}
+
 static void run_node(run *r, const nv_node_rec *node) {
   const nv_graph *g = r->g;
   const nv_op op = (nv_op)node->op;
@@ -228,6 +240,7 @@ static void run_node(run *r, const nv_node_rec *node) {
   const uint32_t nattr = nv_attr_count(g->c, node->attr);
   switch (nv_ops[op].cls) {
   case NV_LEAF:
+    if (op == NV_OP_DATA) bind(r, v, nv_data_of(g, v)->bytes);
     if (op == NV_OP_CONST) {
       const uint64_t bits = (uint64_t)attr[0];
       uint8_t *bytes = (uint8_t *)&r->places[v].cell; /* little-endian, as arrays are */
@@ -279,18 +292,11 @@ static void run_node(run *r, const nv_node_rec *node) {
   for (uint32_t k = 0; k < node->noperands; k++) used(r, nv_operand(g, node, k));
 }
 
-/* The caller's array, or a copy where it isn't aligned for its elements. */
 static void bind_input(run *r, nv_value v, const nuvecc_tensor *t) {
   const size_t bytes = bytes_of(r, v);
   if (t->bytes < bytes)
     nv_bug(r->g->c, "input %s has %zu bytes, not %zu", t->name ? t->name : "", t->bytes, bytes);
-  if ((uintptr_t)t->data % nv_dtype_size[nv_dtype_of(r->g, v)] != 0) {
-    memcpy(fresh(r, v), t->data, bytes);
-    return;
-  }
-  r->places[v].p = t->data;
-  r->places[v].root = v;
-  r->places[v].uses = r->users[v];
+  bind(r, v, t->data);
 }
 
 void nv_eval(const nv_graph *g, const nuvecc_tensor *in, nuvecc_tensor *out, bool flush) {

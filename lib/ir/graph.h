@@ -9,7 +9,8 @@
  * content, equal id.
  *
  * Attributes (int64 lists) an op:
- *   INPUT {index}   CONST {bits}   SIZE {parts…} (sizes.h)   astype {dtype}   transpose {permutation…}   expand_dims,
+ *   INPUT {index}   CONST {bits}   SIZE {parts…} (sizes.h)   DATA {id} (data.h)
+ *   astype {dtype}   transpose {permutation…}   expand_dims,
  *   squeeze {axes…} (sorted, counted in the result for expand_dims, in the operand for squeeze)   reshape, broadcast_to
  *   {} (the result's shape says it)   slice {firsts…, steps…}   pad_edge {elements before…}   iota {dtype}   pick
  *   {places…} (of every axis of the operand, the axis of the result that it is; -1: the index counts along it)
@@ -189,6 +190,7 @@ void nv_put_const(nv_buf *b, nv_dtype dtype, uint64_t bits); /* "true", "-3", "0
  *   %0 = input "x" : float32[B, 512]
  *   %1 = const 0x3f000000 : float32[]  # 0.5     (the value; then the origin)
  *   %2 = size 2*B : float32[]  # ffn.h#1         (a number that follows from sizes)
+ *   %7 = data 0x0123456789abcdef : float32[512]  (a constant array of the context, by the hash of its content)
  *   %3 = add %0, %2 : float32[B, 512]  # ffn.h   (the origin)
  *   %4 = sum %3 {0, 1} : float32[B]
  *   %5, %6 = divmod %0, %3 : float32[B, 512]

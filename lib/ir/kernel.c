@@ -1,4 +1,5 @@
 /* kernel.c - plans as text for people and tests, and as Graphviz. */
+#include "data.h"
 #include "kernel.h"
 
 #include <inttypes.h>
@@ -112,7 +113,7 @@ static void put_kernel(nv_buf *b, const nv_plan *p, uint32_t n) {
 
 static void put_launch(nv_buf *b, const nv_plan *p, uint32_t n) {
   const nv_launch *l = &p->launches[n];
-  static const char *const kinds[] = {"input", "output", "scratch"};
+  static const char *const kinds[] = {"input", "output", "scratch", "data", "table"};
   nv_printf(b, "launch %u kernel %u:", n, l->kernel);
   for (uint32_t i = 0; i < p->kernels[l->kernel].noperands; i++) {
     const nv_place *at = &l->places[i];
@@ -178,7 +179,7 @@ static void put_port(const dot *d, const char *kind, uint32_t k, nv_value v, nv_
 static bool put_source(const dot *d, nv_value v) {
   const nv_node n = d->p->graph->values[v].node;
   const bool input = d->p->graph->nodes[n].op == NV_OP_INPUT;
-  if (!input && !d->writer[v]) return false;
+  if (!input && !d->writer[v]) return false; /* a constant: a number or an array */
   if (input) nv_printf(d->b, "  in%u", n);
   else if (d->held[v]) nv_printf(d->b, "  k%u_n%u", d->writer[v] - 1, n);
   else nv_printf(d->b, "  k%u", d->writer[v] - 1);

@@ -92,7 +92,8 @@ typedef struct nv_kernel {
   nv_instr *instrs;
   uint32_t ninstrs, instrs_cap;
   nv_operand_rec *operands;
-  uint32_t noperands, operands_cap; /* inputs first, in order of first use, then outputs */
+  uint32_t noperands, operands_cap; /* inputs first, in order of first use, then outputs, then tables */
+  uint32_t ntables;                 /* of those: constant arrays of the .metal file, which aren't bound */
   nv_node *nodes;
   uint32_t nnodes, nodes_cap; /* of the graph, in order: what it computes */
   uint32_t live;              /* most values alive at once */
@@ -103,10 +104,16 @@ typedef struct nv_kernel {
 } nv_kernel;
 
 /* Where an operand of a launch lies. */
-typedef enum nv_place_kind { NV_PLACE_INPUT, NV_PLACE_OUTPUT, NV_PLACE_SCRATCH } nv_place_kind;
+typedef enum nv_place_kind {
+  NV_PLACE_INPUT,
+  NV_PLACE_OUTPUT,
+  NV_PLACE_SCRATCH,
+  NV_PLACE_DATA, /* a constant array of the data file */
+  NV_PLACE_TABLE /* one of the .metal file: no binding */
+} nv_place_kind;
 typedef struct nv_place {
   nv_place_kind kind;
-  uint32_t index; /* INPUT, OUTPUT: which; SCRATCH of an open plan: the slot */
+  uint32_t index; /* INPUT, OUTPUT: which; DATA, TABLE: its id; SCRATCH of an open plan: the slot */
   int64_t offset; /* SCRATCH: bytes into the arena, a multiple of 256, of an open plan into the slot: 0 */
 } nv_place;
 

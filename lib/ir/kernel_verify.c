@@ -1,4 +1,5 @@
 /* kernel_verify.c - the invariants of a plan: bodies, bindings, who writes what before whom, and where it lies. */
+#include "data.h"
 #include "kernel.h"
 #include "../target.h"
 
@@ -32,7 +33,7 @@ static void check_space(const verifier *v, const nv_kernel *k) {
     if (nv_dim_is_const(v->c, k->extent[d], &extent) && (extent < 0 || extent > 1 << 30))
       broken(v, "extent %lld", (long long)extent);
   if (k->guarded && k->kind != NV_K_MAP) broken(v, "a reduction with a guard");
-  if (k->noperands > v->c->target->max_buffers) broken(v, "%u bindings", k->noperands);
+  if (k->noperands - k->ntables > v->c->target->max_buffers) broken(v, "%u bindings", k->noperands);
 }
 
 static void check_operands(const verifier *v, const nv_kernel *k) {
@@ -42,6 +43,10 @@ static void check_operands(const verifier *v, const nv_kernel *k) {
     if (o->value >= v->g->nvalues) broken(v, "operand %u has no value", i);
     if (o->dtype != nv_dtype_of(v->g, o->value))
       broken(v, "operand %u has another dtype than %%%u", i, o->value);
+    if (i + k->ntables >= k->noperands) {
+      if (o->written || !nv_is_table(v->g, o->value)) broken(v, "operand %u is no table", i);
+      continue;
+    }
     if (writes && !o->written) broken(v, "operand %u is read and stands behind one that is written", i);
     writes |= o->written;
     if (o->elements > o->extent) broken(v, "operand %u touches more elements than it has", i);
@@ -198,7 +203,7 @@ static void check_flow(verifier *v) {
       const nv_operand_rec *o = &k->operands[i];
       v->last_use[o->value] = v->kernel;
       if (!o->written) {
-        if (nv_node_of(v->g, o->value)->op != NV_OP_INPUT && !v->writer[o->value])
+        if (nv_node_of(v->g, o->value)->op != NV_OP_INPUT && !nv_data_of(v->g, o->value) && !v->writer[o->value])
           broken(v, "%%%u is read before it is written", o->value);
         continue;
       }
@@ -291,6 +296,12 @@ static void check_place(const verifier *v, const nv_operand_rec *o, const nv_pla
     if (at->offset < 0 || at->offset % 256 || at->offset > v->p->scratch_bytes ||
         bytes_of(v, o->value) > v->p->scratch_bytes - at->offset)
       broken(v, "%%%u lies outside of the scratch arena", o->value);
+    break;
+  case NV_PLACE_DATA:
+  case NV_PLACE_TABLE:
+    if (o->written || !nv_data_of(g, o->value) || nv_data_at(v->c, at->index) != nv_data_of(g, o->value) ||
+        nv_is_table(g, o->value) != (at->kind == NV_PLACE_TABLE))
+      broken(v, "%%%u isn't constant array %u", o->value, at->index);
     break;
   default: broken(v, "%%%u has no place", o->value);
   }

@@ -17,6 +17,8 @@ const nv_op_info nv_ops[NV_NOPS] = {
         {.name = "const", .params = "", .cls = NV_LEAF, .shape = NV_SH_NONE, .domain = NV_BITS_ALL},
     [NV_OP_SIZE] =
         {.name = "size", .params = "", .cls = NV_LEAF, .shape = NV_SH_NONE, .domain = NV_BITS_ALL},
+    [NV_OP_DATA] =
+        {.name = "data", .params = "", .cls = NV_LEAF, .shape = NV_SH_NONE, .domain = NV_BITS_ALL},
 #define OP(name_, evaluation, ...) [NV_OP_##name_] = {.name = #name_, __VA_ARGS__},
 #include "../ops.def"
 #undef OP
@@ -36,11 +38,11 @@ static bool among(const char *words, const char *name, size_t n) {
 nv_op nv_op_find(const char *name) {
   const size_t n = strlen(name);
   if (n == 0) return NV_NOPS;
-  /* input, const and size are no names of the language */
-  for (int op = NV_OP_SIZE + 1; op < NV_NOPS; op++)
+  /* input, const, size and data are no names of the language */
+  for (int op = NV_OP_DATA + 1; op < NV_NOPS; op++)
     if (nv_ops[op].name[0] == name[0] && strcmp(nv_ops[op].name, name) == 0)
       return nv_ops[op].flags & NV_INNER ? NV_NOPS : (nv_op)op;
-  for (int op = NV_OP_SIZE + 1; op < NV_NOPS; op++)
+  for (int op = NV_OP_DATA + 1; op < NV_NOPS; op++)
     if (nv_ops[op].aliases && among(nv_ops[op].aliases, name, n)) return (nv_op)op;
   return NV_NOPS;
 }

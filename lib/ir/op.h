@@ -9,6 +9,7 @@ typedef enum nv_op {
   NV_OP_INPUT, /* placeholder: attr {index} */
   NV_OP_CONST, /* rank-0 constant: attr {bits}, the value's dtype says how to read them */
   NV_OP_SIZE,  /* rank-0 number that follows from sizes known at run time only: attr as sizes.h says */
+  NV_OP_DATA,  /* constant array: attr {id} of data.h */
 #define OP(name, ...) NV_OP_##name,
 #include "../ops.def"
 #undef OP

@@ -1,4 +1,5 @@
 /* print.c - graphs as text that nv_graph_read takes back, and as Graphviz. */
+#include "data.h"
 #include "sizes.h"
 
 #include <inttypes.h>
@@ -73,6 +74,8 @@ static void put_node(nv_buf *b, const nv_graph *g, const nv_node_rec *n) {
   } else if (n->op == NV_OP_SIZE) {
     nv_putc(b, ' ');
     nv_put_size(b, n->attr);
+  } else if (n->op == NV_OP_DATA) {
+    nv_printf(b, " 0x%016" PRIx64, nv_data_of(g, n->result)->hash);
   } else {
     for (uint32_t k = 0; k < n->noperands; k++)
       nv_printf(b, "%s%%%u", k ? ", " : " ", g->pool[n->operands + k]);
@@ -172,6 +175,8 @@ void nv_graph_dot(nv_buf *b, const nv_graph *g) {
       nv_put_size(&size, n->attr);
       put_dot_text(b, nv_buf_text(&size));
       nv_drop(c, size.p);
+    } else if (n->op == NV_OP_DATA && nv_data_of(g, n->result)->name) {
+      put_dot_text(b, nv_text(c, nv_data_of(g, n->result)->name));
     } else {
       nv_puts(b, nv_ops[n->op].name);
     }

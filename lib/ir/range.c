@@ -1,5 +1,5 @@
 /* range.c - what values an integer array can hold, as far as a few nodes tell: whether an index needs a check. */
-#include "graph.h"
+#include "data.h"
 
 enum { MOST_NODES = 48, MOST_VIEWS = 64 }; /* looked at; passed at once */
 
@@ -115,6 +115,10 @@ static range computed(const walk *w, nv_value v) {
     else
       k = (int64_t)bits;
     return (range){k, k};
+  }
+  if (n->op == NV_OP_DATA) {
+    const nv_data *array = nv_data_of(g, v);
+    return array->most == INT64_MAX ? all : (range){array->least, array->most};
   }
   if (n->op == NV_OP_iota) {
     const int64_t count = nv_shape_count(g->c, nv_shape_at(g, v));

@@ -1,4 +1,5 @@
 /* read.c - the reader of printed graphs. Its text may come from anywhere: everything is checked, nothing recurses. */
+#include "data.h"
 #include "sizes.h"
 
 typedef struct declared {
@@ -378,6 +379,24 @@ static bool const_line(reader *r) {
   return true;
 }
 
+/* Its content isn't part of the text. */
+static bool data_line(reader *r) {
+  uint64_t hash;
+  nv_dtype dtype;
+  nv_shape shape;
+  uint32_t from;
+  if (!want(r, '0') || r->p == r->end || *r->p++ != 'x' || hex_digits(r, &hash) != 16)
+    return bad(r, "a constant array is written 0x and 16 digits");
+  const uint32_t id = nv_data_find(r->c, hash);
+  const int64_t attr = id;
+  if (!type(r, &dtype, &shape)) return false;
+  if (id == NV_NONE || nv_data_at(r->c, id)->dtype != dtype || nv_data_at(r->c, id)->shape != shape)
+    return bad(r, "no such constant array is known");
+  if (!origin(r, true, &from)) return false;
+  nv_graph_add(r->g, NV_OP_DATA, NULL, 0, nv_attr_make(r->c, &attr, 1), dtype, shape, from);
+  return true;
+}
+
 /* One part behind an @: its name. */
 static bool size_operator(reader *r, int64_t *part) {
   const char *text;
@@ -520,6 +539,7 @@ static bool node_line(reader *r) {
   return op == NV_OP_INPUT   ? input_line(r)
          : op == NV_OP_CONST ? const_line(r)
          : op == NV_OP_SIZE  ? size_line(r)
+         : op == NV_OP_DATA  ? data_line(r)
                              : op_line(r, (nv_op)op);
 }
 

@@ -1,4 +1,5 @@
 /* verify.c - the invariants of a graph, checked after each stage. One walk; a table of operations once simplified. */
+#include "data.h"
 #include "sizes.h"
 
 typedef struct verifier {
@@ -35,6 +36,11 @@ static void check_leaf(const verifier *v, const nv_node_rec *n) {
   if (n->op == NV_OP_INPUT) {
     if (v->node >= v->g->ninputs || attr != (int64_t)v->node) broken(v, "an input isn't in its place");
     if (v->g->inputs[v->node].value != n->result) broken(v, "an input's port has another value");
+    return;
+  }
+  if (n->op == NV_OP_DATA) {
+    const nv_data *d = attr >= 0 && attr < nv_data_count(c) ? nv_data_at(c, (uint32_t)attr) : NULL;
+    if (!d || d->dtype != result->dtype || d->shape != result->shape) broken(v, "no such constant array");
     return;
   }
   int bits = 8 * nv_dtype_size[result->dtype];

@@ -174,6 +174,9 @@ void nv_lower_scan(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k)
 /* Instructions that become a statement: all but constants. */
 uint32_t nv_kernel_statements(const nv_kernel *k);
 void nv_kernel_drop(nv_ctx *c, nv_kernel *k);
+
+/* ---- lower_tables.c ---- */
+/* Its tables behind its other operands. */
 void nv_add_kernel(nv_fuser *f, const nv_kernel *k);
 
 #endif

@@ -892,9 +892,3 @@ void nv_kernel_drop(nv_ctx *c, nv_kernel *k) {
   nv_drop(c, k->operands);
   nv_drop(c, k->nodes);
 }
-
-void nv_add_kernel(nv_fuser *f, const nv_kernel *k) {
-  nv_plan *p = f->plan;
-  NV_GROW(f->c, p->kernels, p->kernels_cap, (size_t)p->nkernels + 1);
-  p->kernels[p->nkernels++] = *k;
-}

@@ -33,6 +33,9 @@ typedef struct nv_module { /* everything that one spec becomes */
   uint32_t ntexts;
   struct nv_tie *tie; /* emit/metal.c: made once */
   struct nv_view **views; /* emit/view.c: of each entry, at its first program; NULL: not made yet */
+  bool has_data;      /* emit/data.c: there is a NAME.data, of data_bytes */
+  int64_t data_bytes;
+  uint64_t data_hash; /* of the arrays in it */
 } nv_module;
 
 /* trace: needs a parsed entry; makes its graph for signature k, every rule of nuvec-spec(5) applied. NULL when errors

@@ -1,4 +1,5 @@
 /* plan.c - where every operand of every launch lies, which launches wait for others, and how many bytes move. */
+#include "../ir/data.h"
 #include "passes.h"
 #include "region.h"
 
@@ -252,6 +253,9 @@ static nv_place place_of(const planner *s, const nv_operand_rec *o) {
   if (o->written && o->port != NV_NONE) return (nv_place){.kind = NV_PLACE_OUTPUT, .index = o->port};
   if (n->op == NV_OP_INPUT)
     return (nv_place){.kind = NV_PLACE_INPUT, .index = (uint32_t)nv_attr_list(s->c, n->attr)[0]};
+  if (n->op == NV_OP_DATA)
+    return (nv_place){.kind = nv_is_table(s->g, o->value) ? NV_PLACE_TABLE : NV_PLACE_DATA,
+                      .index = (uint32_t)nv_attr_list(s->c, n->attr)[0]};
   if (s->output_of[o->value] != NV_NONE)
     return (nv_place){.kind = NV_PLACE_OUTPUT, .index = s->output_of[o->value]};
   if (s->range_of[o->value] == NV_NONE) nv_bug(s->c, "%%%u is read but never written", (unsigned)o->value);
@@ -277,7 +281,7 @@ static void place_launches(planner *s) {
       l->places[i] = place_of(s, o);
       if (o->written) {
         if (l->places[i].kind == NV_PLACE_SCRATCH) by = occupy(&t, &s->ranges[s->range_of[o->value]]);
-      } else if (l->places[i].kind != NV_PLACE_INPUT) {
+      } else if (l->places[i].kind == NV_PLACE_OUTPUT || l->places[i].kind == NV_PLACE_SCRATCH) {
         by = s->writer[o->value] + 1;
       }
       if (by > after) after = by;
@@ -448,7 +452,7 @@ static void find_lower_bound(planner *s) {
     for (uint32_t i = 1; i < nv_op_results((nv_op)n->op); i++)
       if (needs[n->result + i].all || needs[n->result + i].n) need_all(s, of);
     pass_on(s, needs, n);
-    if (n->op == NV_OP_INPUT) {
+    if (n->op == NV_OP_INPUT || n->op == NV_OP_DATA) {
       nv_shape shape = nv_shape_at(g, n->result);
       int64_t least = of->all ? nv_shape_count(s->c, shape) : 0, most;
       if (of->n) nv_boxes_count(s->c, of->boxes, of->n, nv_shape_rank(s->c, shape), &least, &most);

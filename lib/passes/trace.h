@@ -314,6 +314,11 @@ bool nvt_sizes(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, nv_
 bool nvt_attr_dtype(nvt *t, const nvt_opcall *call, uint32_t k, const nvt_arg *a, int64_t *out);
 nv_pos nvt_element_pos(const nvt *t, const nvt_arg *a, uint32_t i); /* of element i of a list */
 
+/* ---- trace_const.c: constant arrays ---- */
+/* {const: lists, dtype: d} of the plain form, and a document's constant with lists as its value. */
+nvt_val nvt_list_constant(nvt *t, nv_ast a, nv_str name);
+nvt_val nvt_file_constant(nvt *t, const nv_constant *k, nv_pos pos, bool root);
+
 /* ---- trace_expr.c ---- */
 void nvt_eval(nvt *t, nv_ast a);
 void nvt_apply(nvt *t, nv_ast a);

@@ -1,51 +1,6 @@
 /* trace_expr.c - tracing: expressions, in post-order on the value stack. */
 #include "steps.h"
 
-/* ---- names ---- */
-
-/* Is name a target further down in the running function? */
-static bool bound_later(const nvt *t, nv_str name) {
-  const nv_stmt_block *b = &t->frames[t->nframes - 1].fn->body;
-  for (uint32_t i = 0; i < b->n; i++) {
-    nv_ast a = b->stmts[i].kind == NV_STMT_ASSIGN ? b->stmts[i].first_target : NV_NONE;
-    for (; a != NV_NONE; a = nvt_at(t, a)->next)
-      if (nvt_at(t, a)->kind == NV_AST_NAME && nvt_at(t, a)->text == name) return true;
-  }
-  return false;
-}
-
-static nvt_val document_constant(nvt *t, const nv_constant *k, nv_pos pos, bool root) {
-  if (k->value == NV_NONE) {
-    nvt_refuse(t, pos, "constants from files");
-    return nvt_poison();
-  }
-  nvt_frame *f = nvt_top(t);
-  const nv_ast was = f->root;
-  if (root) f->root = k->value;
-  nvt_eval(t, k->value);
-  f->root = was;
-  return nvt_pop(t);
-}
-
-static nvt_val name(nvt *t, nv_ast a) {
-  const nv_ast_node *n = nvt_at(t, a);
-  const nvt_binding *b = nvt_find(t, n->text);
-  if (b) return b->value;
-  const nvt_slot *s = nvt_slot_of(t, n->text);
-  if (s->constant != NV_NONE && !nvt_top(t)->fn->builtin)
-    return document_constant(t, &t->s->constants[s->constant], n->pos, nvt_top(t)->root == a);
-  const char *text = nv_text(t->c, n->text), *meant = nvt_meant_name(t, text);
-  if (t->c->errors < NV_MAX_ERRORS && bound_later(t, n->text))
-    nvt_error(t, n->pos, "'%s' is used before it is bound", text);
-  else if (s->user != NV_NONE || s->builtin != NV_NONE || nvt_op_of(t, n->text) != NV_NOPS ||
-           nvt_is_static_function(text))
-    nvt_error(t, n->pos, "'%s' is a function: call it", text);
-  else
-    nvt_error(t, n->pos, "unknown name '%s'%s", text,
-              *meant ? meant : nvt_suggest(t, n->text, true, nv_dtype_name, NV_NDTYPES));
-  return nvt_poison();
-}
-
 /* ---- strong constants ---- */
 
 static bool is_number_literal(const nvt *t, nv_ast a) {
@@ -80,22 +35,61 @@ static nvt_val cast(nvt *t, nv_ast a, nv_ast literal, nvt_val v) {
 }
 
 /* {const: value, dtype: d} of the plain form */
-static nvt_val plain_constant(nvt *t, nv_ast a) {
+static nvt_val plain_constant(nvt *t, nv_ast a, nv_str name) {
   const nv_ast_node *n = nvt_at(t, a);
   const nv_dtype d = (nv_dtype)n->op;
   const nv_ast child = n->first;
   if (child == NV_NONE) return nvt_poison();
   const nv_ast_node *v = nvt_at(t, child);
-  if (v->kind == NV_AST_LIST) {
-    nvt_refuse(t, n->pos, "constant arrays");
-    return nvt_poison();
-  }
+  if (v->kind == NV_AST_LIST) return nvt_list_constant(t, a, name);
   uint64_t bits;
   nv_ast_kind kind = is_number_literal(t, child) ? (nv_ast_kind)v->kind : NV_AST_NONE;
   const char *text = v->text == NV_NONE ? "" : nv_text(t->c, v->text);
   const nvt_val other = kind == NV_AST_NONE ? nvt_literal(t, child) : nvt_none();
   if (!nvt_strong_bits(t, d, kind, text, other, v->pos, &bits)) return nvt_poison();
   return nvt_constant(t, d, bits, n->pos, nvt_top(t)->root == a);
+}
+
+static nvt_val document_constant(nvt *t, const nv_constant *k, nv_pos pos, bool root) {
+  if (k->value == NV_NONE) return nvt_file_constant(t, k, pos, root);
+  nvt_frame *f = nvt_top(t);
+  const nv_ast was = f->root;
+  if (root) f->root = k->value;
+  const nvt_val v = plain_constant(t, k->value, k->name);
+  f->root = was;
+  return v;
+}
+
+/* ---- names ---- */
+
+/* Is name a target further down in the running function? */
+static bool bound_later(const nvt *t, nv_str name) {
+  const nv_stmt_block *b = &t->frames[t->nframes - 1].fn->body;
+  for (uint32_t i = 0; i < b->n; i++) {
+    nv_ast a = b->stmts[i].kind == NV_STMT_ASSIGN ? b->stmts[i].first_target : NV_NONE;
+    for (; a != NV_NONE; a = nvt_at(t, a)->next)
+      if (nvt_at(t, a)->kind == NV_AST_NAME && nvt_at(t, a)->text == name) return true;
+  }
+  return false;
+}
+
+static nvt_val name(nvt *t, nv_ast a) {
+  const nv_ast_node *n = nvt_at(t, a);
+  const nvt_binding *b = nvt_find(t, n->text);
+  if (b) return b->value;
+  const nvt_slot *s = nvt_slot_of(t, n->text);
+  if (s->constant != NV_NONE && !nvt_top(t)->fn->builtin)
+    return document_constant(t, &t->s->constants[s->constant], n->pos, nvt_top(t)->root == a);
+  const char *text = nv_text(t->c, n->text), *meant = nvt_meant_name(t, text);
+  if (t->c->errors < NV_MAX_ERRORS && bound_later(t, n->text))
+    nvt_error(t, n->pos, "'%s' is used before it is bound", text);
+  else if (s->user != NV_NONE || s->builtin != NV_NONE || nvt_op_of(t, n->text) != NV_NOPS ||
+           nvt_is_static_function(text))
+    nvt_error(t, n->pos, "'%s' is a function: call it", text);
+  else
+    nvt_error(t, n->pos, "unknown name '%s'%s", text,
+              *meant ? meant : nvt_suggest(t, n->text, true, nv_dtype_name, NV_NDTYPES));
+  return nvt_poison();
 }
 
 /* ---- walking ---- */
@@ -116,7 +110,7 @@ void nvt_eval(nvt *t, nv_ast a) {
   case NV_AST_DTYPE:
   case NV_AST_ELLIPSIS: nvt_push(t, nvt_literal(t, a)); return;
   case NV_AST_NAME: nvt_push(t, name(t, a)); return;
-  case NV_AST_CONST: nvt_push(t, plain_constant(t, a)); return;
+  case NV_AST_CONST: nvt_push(t, plain_constant(t, a, 0)); return;
   case NV_AST_ERROR: nvt_push(t, nvt_poison()); return;
   case NV_AST_CAST:
     if (n->count == 1 && is_number_literal(t, n->first)) {
@@ -457,7 +451,7 @@ static void unknown_function(nvt *t, const nv_ast_node *n) {
   if (!enough) {
     for (uint32_t i = 0; i < t->s->nfunctions; i++)
       if (t->s->functions[i].builtin ? builtin : user) known[k++] = nv_text(t->c, t->s->functions[i].name);
-    for (int op = NV_OP_SIZE + 1; builtin && op < NV_NOPS; op++)
+    for (int op = NV_OP_DATA + 1; builtin && op < NV_NOPS; op++)
       if (!(nv_ops[op].flags & NV_INNER)) known[k++] = nv_ops[op].name;
     for (uint32_t i = 0; builtin && i < nfuture; i++) known[k++] = future[i];
   }

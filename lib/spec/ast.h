@@ -247,8 +247,15 @@ typedef struct nv_constant {
   nv_str name;
   nv_pos pos;
   nv_ast value; /* NV_AST_CONST, or NV_NONE: from a file */
-  nv_str file, tensor;
+  nv_str file, tensor; /* NV_NONE: none */
+  nv_pos file_pos, tensor_pos, dtype_pos;
   int dtype; /* or -1 */
+  /* of a file: what it has; lives as long as the context (arrays.h) */
+  bool broken; /* reported */
+  uint32_t rank;
+  int64_t dims[NV_MAX_RANK];
+  const uint8_t *bytes;
+  size_t nbytes;
 } nv_constant;
 
 typedef struct nv_spec {

@@ -31,6 +31,9 @@ static void read_constants(nv_reader *r, uint32_t map) {
                      .file = NV_NONE,
                      .tensor = NV_NONE,
                      .dtype = -1};
+    if (v[1] != NV_NONE) k.dtype_pos = nv_at(r, v[1]);
+    if (v[2] != NV_NONE) k.file_pos = nv_at(r, v[2]);
+    if (v[3] != NV_NONE) k.tensor_pos = nv_at(r, v[3]);
     if ((v[0] == NV_NONE) == (v[2] == NV_NONE))
       NV_AT_ERROR(r, value, "a constant has either a value or a file");
     else if (v[0] != NV_NONE && v[1] == NV_NONE)

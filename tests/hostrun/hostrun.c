@@ -133,6 +133,16 @@ static void show(void *user, const nuvecc_diagnostic *d) {
   fprintf(stderr, "%s:%u:%u: %s: %s\n", d->file, d->line, d->column, words[d->severity], d->text);
 }
 
+/* Files that the spec names: beside it. They live as long as the process. */
+static const void *read_named(void *reader, const char *path, size_t *n, const char **why) {
+  (void)reader, (void)why;
+  const char *slash = strrchr(g.spec, '/');
+  char *whole = print("%.*s%s", slash && *path != '/' ? (int)(slash - g.spec) + 1 : 0, g.spec, path);
+  const void *bytes = read_file(whole, n);
+  free(whole);
+  return bytes;
+}
+
 static nuvecc_unit *compile(bool fuse) {
   size_t n;
   char *bytes = read_file(g.spec, &n); /* lives as long as the unit */
@@ -143,7 +153,8 @@ static nuvecc_unit *compile(bool fuse) {
                       .verify = true,
                       .fast_pow = g.fast_pow,
                       .no_simplify = !fuse && g.simplify_off,
-                      .report = show};
+                      .report = show,
+                      .read = read_named};
   nuvecc_unit *u;
   nuvecc_status status = nuvecc_compile(&o, bytes, n, &u);
   if (status)
@@ -155,10 +166,12 @@ static void emit(nuvecc_unit *u, const char *dir) {
   static const struct {
     const char *ending;
     nuvecc_artifact what;
-  } files[] = {{".metal", NUVECC_METAL}, {".c", NUVECC_C}, {".h", NUVECC_HEADER}, {".mk", NUVECC_MK}};
+  } files[] = {{".metal", NUVECC_METAL}, {".c", NUVECC_C}, {".h", NUVECC_HEADER}, {".mk", NUVECC_MK},
+               {".data", NUVECC_DATA}};
   if (mkdir(dir, 0777)) fail("%s: %s", dir, strerror(errno));
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     size_t n;
+    if (files[i].what == NUVECC_DATA && !nuvecc_has_data(u)) continue;
     const char *text = nuvecc_text(u, files[i].what, &n);
     if (!text) fail("%s", nuvecc_error(u));
     char *path = print("%s/%s%s", dir, nuvecc_name(u), files[i].ending);

@@ -36,7 +36,7 @@ strict() { $cc -std=$std $WARN -O2 -I "$bed/objc" "$@"; }
 # ---- the engine on a hand-written tape ----
 engine() {
   for open in 0 1; do
-    strict -Wno-unused-function -DNVR_OPEN=$open -c "$root/lib/emit/runtime/state_file.c" -o engine.o
+    strict -Wno-unused-function -DNVR_OPEN=$open -c "$root/lib/emit/runtime/data.c" -o engine.o
   done
 }
 fast() { # name, an edit of the probe's text that does what fast math would: hand_NAME.metallib
@@ -75,6 +75,11 @@ hand_threads() { # group
 
 # ---- what nuvecc writes ----
 generate() {
+  cp "$stub/consts.yaml" .
+  python3 -IS -c "import struct; h = b\"{'descr': '<f4', 'fortran_order': False, 'shape': (1024, 4)}\\n\"
+open('consts.npy', 'wb').write(b'\x93NUMPY\1\0' + struct.pack('<H', len(h)) + h + struct.pack('<4096f', *[k % 13 / 2 for k in range(4096)]))"
+  "$build/nuvecc" consts.yaml -o .
+  PATH="$bed/bin:$PATH" make -s -f consts.mk
   for s in forms second keys states; do
     "$build/nuvecc" "$stub/$s.yaml" -o .
     PATH="$bed/bin:$PATH" make -s -f $s.mk
@@ -83,17 +88,17 @@ generate() {
   "$build/nuvecc" "$stub/forms.yaml" -o again
   for f in forms.c forms.h forms.metal; do cmp $f again/$f; done
 }
-portable() { for s in forms second keys states; do strict -c $s.c -o $s.o; done; }
+portable() { for s in forms second keys states consts; do strict -c $s.c -o $s.o; done; }
 portable_header() { printf '#include "forms.h"\n#include "second.h"\nint x;\n' > h.c && strict -c h.c -o h.o; }
 analyzed() { # as Xcode's Analyze would: no finding. A minute a stub: the one with most of the engine, LONG all
-  for s in states ${LONG:+forms second keys}; do
+  for s in states ${LONG:+forms second keys consts}; do
     "$CLANG" --analyze -std=c99 -I "$bed/objc" $s.c -o analyzed 2>&1
   done | tee analyzed.txt
   ! grep -q warning: analyzed.txt
 }
 symbols() { # nothing external but NAME_..., nothing that changes, no name of another's
   for cc in gcc "$CLANG"; do
-    for s in forms second keys states; do
+    for s in forms second keys states consts; do
       $cc -std=c99 -O1 -I "$bed/objc" -c $s.c -o $s.o
       if nm $s.o | grep -E ' [TDBRVWC] ' | grep -v " T ${s}_"; then return 1; fi
       if nm $s.o | grep -E ' [bBC] '; then return 1; fi
@@ -123,6 +128,17 @@ states() { # twice: as it is, and under the sanitizers
     HOSTMETAL_NOSEGV=1 LSAN_OPTIONS=suppressions=lsan:print_suppressions=0 ./states_app
     export HOSTMETAL_TYPES=0
   done
+}
+consts() { # also with another folder for the results
+  for san in '' '-O1 -fsanitize=address,undefined -fno-sanitize-recover=all'; do
+    "$bed/bin/hostcc" -std=c11 -g $san $WARN -D_POSIX_C_SOURCE=200809L -I"$bed/rt" "$stub/consts.c" consts.c -I. \
+      -o consts_app $FRAMEWORKS
+    HOSTMETAL_NOSEGV=1 LSAN_OPTIONS=suppressions=lsan:print_suppressions=0 ./consts_app
+    export HOSTMETAL_TYPES=0
+  done
+  rm -rf elsewhere
+  PATH="$bed/bin:$PATH" make -s -f consts.mk consts_OUT=elsewhere
+  cmp consts.data elsewhere/consts.data
 }
 null() { # what our own code costs: on a runtime that does nothing
   python3 -IS "$stub/many.py" 200 24 > many.yaml
@@ -170,6 +186,7 @@ group 'symbols and data' symbols
 group 'two graphs in one program' app
 group 'statics, variants, trainable bits' keys
 group 'states: steps, files, every failure in turn' states
+group 'constant arrays in a data file' consts
 group 'a million calls, and what a second call costs' null
 cat "$out/null.txt" 2> /dev/null
 group 'examples with a state' examples

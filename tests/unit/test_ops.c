@@ -21,7 +21,7 @@ static void find(void **state) {
 
 static void every_name(void **state) {
   (void)state;
-  for (int op = NV_OP_SIZE + 1; op < NV_NOPS; op++) {
+  for (int op = NV_OP_DATA + 1; op < NV_NOPS; op++) {
     assert_non_null(nv_ops[op].name);
     assert_int_equal(nv_op_find(nv_ops[op].name), nv_ops[op].flags & NV_INNER ? NV_NOPS : op);
     char words[128];
@@ -80,7 +80,7 @@ static void check_text(const char *name, const char *text, uint32_t operands) {
 
 static void rows(void **state) {
   (void)state;
-  for (int op = NV_OP_SIZE + 1; op < NV_NOPS; op++) {
+  for (int op = NV_OP_DATA + 1; op < NV_NOPS; op++) {
     const nv_op_info *o = &nv_ops[op];
     uint32_t min, max;
     nv_op_arity((nv_op)op, &min, &max);

@@ -572,9 +572,6 @@ static void constants(void **state) {
          "%8 = const 0x7f800000 : float32[]  # inf f.d#1\n"
          "%9 = multiply %7, %8 : float32[]  # f.d\n"
          "output \"d\" = %9\n");
-  SAYS("nuvec: 1\nfunctions:\n  f:\n    inputs: {x: float32}\n    nodes:\n"
-       "      - {name: a, op: add, inputs: [x, {const: [1, 2], dtype: float32}]}\n    outputs: a\n",
-       "6:40: error: not supported yet: constant arrays\n");
 }
 
 /* ---- statements ---- */

@@ -115,14 +115,14 @@ static nuvec_status nvr_take_device(nvr_context *c, const nuvec_options *o) {
   return NUVEC_OK;
 }
 
-/* The metallib of the graph's name in the app's bundle, else beside the executable: an NSString. */
-static id nvr_find_metallib(nvr_context *c) {
+/* The file of the graph's name with this ending in the app's bundle, else beside the executable: an NSString. */
+static id nvr_find_file(nvr_context *c, const char *ending) {
   id bundle = nvr_get(c, (id)objc_getClass("NSBundle"), NVR_S_mainBundle), path;
   char file[512];
   path = NVR_SEND("@@:@@", id, (id, SEL, id, id))(bundle, c->sel[NVR_S_pathForResource], nvr_string(c, c->tape->name),
-                                                  nvr_string(c, "metallib"));
+                                                  nvr_string(c, ending));
   if (path) return path;
-  snprintf(file, sizeof file, "%s.metallib", c->tape->name);
+  snprintf(file, sizeof file, "%s.%s", c->tape->name, ending);
   path = nvr_get(c, bundle, NVR_S_executablePath);
   if (path) path = nvr_get(c, path, NVR_S_stringByDeletingLastPathComponent);
   if (!path) return nvr_string(c, file);
@@ -140,7 +140,7 @@ static nuvec_status nvr_load_library(nvr_context *c, const nuvec_options *o) {
       return nvr_fail(c, NUVEC_METALLIB, "%s: the %zu bytes of the metallib can't be loaded: %s", c->tape->name,
                       o->length, nvr_error_text(c, error));
   } else {
-    path = o->path ? nvr_string(c, o->path) : nvr_find_metallib(c);
+    path = o->path ? nvr_string(c, o->path) : nvr_find_file(c, "metallib");
     if (!path) return nvr_fail(c, NUVEC_METALLIB, "%s: the metallib's path isn't UTF-8", c->tape->name);
     url = NVR_SEND("@@:@", id, (id, SEL, id))((id)objc_getClass("NSURL"), c->sel[NVR_S_fileURLWithPath], path);
     c->library = NVR_SEND("@@:@^@", id, (id, SEL, id, id *))(c->device, c->sel[NVR_S_newLibraryWithURL], url, &error);

@@ -25,9 +25,9 @@ static void nvr_encode_launch(nvr_context *c, id encoder, const nvr_slot *slot, 
   nvr_set(c, encoder, NVR_S_setComputePipelineState, p->state);
   for (k = 0; k < l->nplaces; k++) {
     const nvr_place *place = &l->places[k];
-    id buffer = slot->scratch;
+    id buffer = place->space == NVR_DATA ? c->data : slot->scratch;
     size_t offset = place->offset;
-    if (place->space != NVR_SCRATCH) {
+    if (place->space == NVR_INPUT || place->space == NVR_OUTPUT) {
       const nvr_bound *b =
           &slot->bound[place->index + (place->space == NVR_OUTPUT ? slot->signature->form->ninputs : 0)];
       if (b->buffer) buffer = b->buffer; /* an empty array has none: any memory will do */
@@ -339,6 +339,7 @@ static nuvec_status nvr_destroy(nvr_context *c) {
     objc_release(c->pipelines[k].state);
     objc_release(c->pipelines[k].label);
   }
+  if (c->drop_data) c->drop_data(c);
   objc_release(c->library);
   objc_release(c->queue);
   objc_release(c->device);

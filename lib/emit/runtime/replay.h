@@ -35,11 +35,11 @@ typedef struct nvr_type {
   size_t align; /* what its offset in a buffer must be a multiple of */
 } nvr_type;
 
-enum { NVR_INPUT, NVR_OUTPUT, NVR_SCRATCH };
+enum { NVR_INPUT, NVR_OUTPUT, NVR_SCRATCH, NVR_DATA };
 typedef struct nvr_place { /* what a kernel's next buffer is bound to */
-  unsigned space;         /* NVR_INPUT, NVR_OUTPUT, NVR_SCRATCH */
+  unsigned space;         /* NVR_INPUT, NVR_OUTPUT, NVR_SCRATCH, NVR_DATA */
   unsigned index;         /* which input or output */
-  size_t offset;          /* bytes into the scratch arena */
+  size_t offset;          /* bytes into the scratch arena or the data file */
 } nvr_place;
 
 #if NVR_OPEN
@@ -165,6 +165,11 @@ typedef struct nvr_entry {
   size_t capacity;             /* replays kept */
   int in_place;                /* mut: a failed step may lose the state */
 } nvr_entry;
+
+typedef struct nvr_data { /* the file of constant arrays: data.c */
+  const char *hash;       /* 16 characters that stand in it, too */
+  size_t bytes;
+} nvr_data;
 
 typedef struct nvr_tape {
   const char *name;
@@ -389,6 +394,10 @@ typedef struct nvr_context {
   SEL sel[NVR_NSELECTORS];
   id string_class;
   id device, queue, library;
+  id data;           /* the data file, or NULL; its memory where it was mapped */
+  void *mapped;
+  size_t mapped_bytes;
+  void (*drop_data)(struct nvr_context *c);
   nvr_uint max_buffer;
   nvr_pipeline *pipelines; /* one a kernel */
   nvr_function *functions; /* one an entry, for calls on the context */
