@@ -241,6 +241,5 @@ void nv_read_constant_files(nv_spec *s) {
   nv_undefer(r.c);
   drop_files(&r);
   nv_drop(r.c, r.files);
-  nv_drop(r.c, r.map.hash);
-  nv_drop(r.c, r.map.id);
+  nv_map_drop(r.c, &r.map);
 }
