@@ -74,7 +74,8 @@ static uint64_t form_of(nv_ctx *c, const nv_kernel *k) {
     hash = add_number(hash, k->operands[o].dtype + 256u * k->operands[o].written);
   for (uint32_t i = 0; i < k->ninstrs; i++) {
     const nv_instr *p = &k->instrs[i];
-    hash = add_number(add_number(hash, p->kind + 256u * p->dtype + 65536u * p->op), p->operand);
+    const char *op = nv_computes(p) ? nv_ops[p->op].name : ""; /* its number changes when another op is added */
+    hash = nv_hash(op, strlen(op), add_number(add_number(hash, p->kind + 256u * p->dtype), p->operand));
     for (uint32_t a = 0; a < p->nargs; a++) hash = add_number(hash, p->arg[a]);
     if (p->kind == NV_I_CONST) hash = add_number(hash, p->bits);
   }

@@ -63,7 +63,7 @@ static inline adam_k0_values adam_k0_point(float m, float g, float v, float c1, 
   values.p_out = p2;
   return values;
 }
-kernel void adam_k0_mul_mul_add_mul_square_mul_9275d1d5(
+kernel void adam_k0_mul_mul_add_mul_square_mul_0d884d41(
     device const float4* m [[buffer(0)]], device const float4* g [[buffer(1)]], device const float4* v [[buffer(2)]],
     device const float* c1 [[buffer(3)]], device const float* c2 [[buffer(4)]], device const float4* p [[buffer(5)]],
     device float4* p_out [[buffer(6)]], device float4* m_out [[buffer(7)]], device float4* v_out [[buffer(8)]],

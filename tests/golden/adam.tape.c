@@ -3,7 +3,7 @@
 /* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups,
  * and in threadgroups of how many (0: any). */
 static const nvr_kernel nvr_kernels[] = {
-    {"adam_k0_mul_mul_add_mul_square_mul_9275d1d5",
+    {"adam_k0_mul_mul_add_mul_square_mul_0d884d41",
      "adam: m2, v2, step, p2", 0, 0},
 };
 
@@ -42,7 +42,7 @@ static const nvr_type nvr_0_0_outputs[] = {
     {NUVEC_FLOAT32, 1, nvr_shape_1000000, 4000000, 16}, /* v */
 };
 static const nvr_place nvr_0_0_places[] = {
-    /* adam_k0_mul_mul_add_mul_square_mul_9275d1d5 */
+    /* adam_k0_mul_mul_add_mul_square_mul_0d884d41 */
     {NVR_INPUT, 2, 0}, /* m */
     {NVR_INPUT, 1, 0}, /* g */
     {NVR_INPUT, 3, 0}, /* v */
@@ -54,7 +54,7 @@ static const nvr_place nvr_0_0_places[] = {
     {NVR_OUTPUT, 2, 0}, /* v */
 };
 static const nvr_launch nvr_0_0_launches[] = {
-    {0, 0, 9, nvr_0_0_places + 0, {250000, 1, 1}}, /* adam_k0_mul_mul_add_mul_square_mul_9275d1d5 */
+    {0, 0, 9, nvr_0_0_places + 0, {250000, 1, 1}}, /* adam_k0_mul_mul_add_mul_square_mul_0d884d41 */
 };
 static const nvr_signature nvr_0_signatures[] = {
     {&nvr_0_forms[0], NULL, nvr_0_0_inputs, nvr_0_0_outputs, nvr_0_0_launches, 1, 0},

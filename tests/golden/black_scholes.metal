@@ -124,7 +124,7 @@ static inline black_scholes_k0_values black_scholes_k0_point(
   values.put = put2;
   return values;
 }
-kernel void black_scholes_k0_sqrt_mul_div_log_square_div_77c425ba(
+kernel void black_scholes_k0_sqrt_mul_div_log_square_div_779b5ed2(
     device const float4* years [[buffer(0)]], device const float4* volatility [[buffer(1)]],
     device const float4* spot [[buffer(2)]], device const float4* strike [[buffer(3)]],
     device const float* rate [[buffer(4)]], device float4* call [[buffer(5)]], device float4* put [[buffer(6)]],

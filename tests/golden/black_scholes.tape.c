@@ -3,7 +3,7 @@
 /* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups,
  * and in threadgroups of how many (0: any). */
 static const nvr_kernel nvr_kernels[] = {
-    {"black_scholes_k0_sqrt_mul_div_log_square_div_77c425ba",
+    {"black_scholes_k0_sqrt_mul_div_log_square_div_779b5ed2",
      "black_scholes: width, d1, d2, discounted, call/cdf.out0, call, put, put/cdf.out0", 0, 0},
 };
 
@@ -38,7 +38,7 @@ static const nvr_type nvr_0_0_outputs[] = {
     {NUVEC_FLOAT32, 1, nvr_shape_100000, 400000, 16}, /* put */
 };
 static const nvr_place nvr_0_0_places[] = {
-    /* black_scholes_k0_sqrt_mul_div_log_square_div_77c425ba */
+    /* black_scholes_k0_sqrt_mul_div_log_square_div_779b5ed2 */
     {NVR_INPUT, 2, 0}, /* years */
     {NVR_INPUT, 3, 0}, /* volatility */
     {NVR_INPUT, 0, 0}, /* spot */
@@ -48,7 +48,7 @@ static const nvr_place nvr_0_0_places[] = {
     {NVR_OUTPUT, 1, 0}, /* put */
 };
 static const nvr_launch nvr_0_0_launches[] = {
-    {0, 0, 7, nvr_0_0_places + 0, {25000, 1, 1}}, /* black_scholes_k0_sqrt_mul_div_log_square_div_77c425ba */
+    {0, 0, 7, nvr_0_0_places + 0, {25000, 1, 1}}, /* black_scholes_k0_sqrt_mul_div_log_square_div_779b5ed2 */
 };
 static const nvr_signature nvr_0_signatures[] = {
     {&nvr_0_forms[0], NULL, nvr_0_0_inputs, nvr_0_0_outputs, nvr_0_0_launches, 1, 0},

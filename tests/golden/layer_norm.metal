@@ -75,7 +75,7 @@ static inline float layer_norm_k0_pass3(float c2, float rstd2, float scale, floa
   float y2 = t2 + shift;
   return y2;
 }
-kernel void layer_norm_k0_mean_sub_square_mean_add_eb046c74(
+kernel void layer_norm_k0_mean_sub_square_mean_add_006e8d78(
     device const float4* x [[buffer(0)]], device const float4* scale [[buffer(1)]],
     device const float4* shift [[buffer(2)]], device float4* y [[buffer(3)]], device float* mean [[buffer(4)]],
     device float* rstd [[buffer(5)]], uint3 pos [[thread_position_in_grid]], uint lane [[thread_index_in_simdgroup]]) {

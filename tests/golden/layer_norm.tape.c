@@ -3,7 +3,7 @@
 /* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups,
  * and in threadgroups of how many (0: any). */
 static const nvr_kernel nvr_kernels[] = {
-    {"layer_norm_k0_mean_sub_square_mean_add_eb046c74",
+    {"layer_norm_k0_mean_sub_square_mean_add_006e8d78",
      "layer_norm: mean, c, rstd, y", 1, 0},
 };
 
@@ -37,7 +37,7 @@ static const nvr_type nvr_0_0_outputs[] = {
     {NUVEC_FLOAT32, 2, nvr_shape_64_1, 256, 4}, /* rstd */
 };
 static const nvr_place nvr_0_0_places[] = {
-    /* layer_norm_k0_mean_sub_square_mean_add_eb046c74 */
+    /* layer_norm_k0_mean_sub_square_mean_add_006e8d78 */
     {NVR_INPUT, 0, 0}, /* x */
     {NVR_INPUT, 1, 0}, /* scale */
     {NVR_INPUT, 2, 0}, /* shift */
@@ -46,7 +46,7 @@ static const nvr_place nvr_0_0_places[] = {
     {NVR_OUTPUT, 2, 0}, /* rstd */
 };
 static const nvr_launch nvr_0_0_launches[] = {
-    {0, 0, 6, nvr_0_0_places + 0, {2048, 1, 1}}, /* layer_norm_k0_mean_sub_square_mean_add_eb046c74 */
+    {0, 0, 6, nvr_0_0_places + 0, {2048, 1, 1}}, /* layer_norm_k0_mean_sub_square_mean_add_006e8d78 */
 };
 static const nvr_signature nvr_0_signatures[] = {
     {&nvr_0_forms[0], NULL, nvr_0_0_inputs, nvr_0_0_outputs, nvr_0_0_launches, 1, 0},

@@ -67,7 +67,7 @@ static inline float tonemap_k0_point(float rgb, float exposure) {
   float y2 = t16 ? t17 : curve;
   return y2;
 }
-kernel void tonemap_k0_mul_exp_mul_mul_add_mul_mul_d247f74a(
+kernel void tonemap_k0_mul_exp_mul_mul_add_mul_mul_51de4e57(
     device const float4* rgb [[buffer(0)]], device const float* exposure [[buffer(1)]], device float4* y [[buffer(2)]],
     uint3 pos [[thread_position_in_grid]]) {
   uint i = pos.x;

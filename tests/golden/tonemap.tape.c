@@ -3,7 +3,7 @@
 /* Kernels: name, the spec's statements that it computes, do its threads work in simdgroups,
  * and in threadgroups of how many (0: any). */
 static const nvr_kernel nvr_kernels[] = {
-    {"tonemap_k0_mul_exp_mul_mul_add_mul_mul_d247f74a",
+    {"tonemap_k0_mul_exp_mul_mul_add_mul_mul_51de4e57",
      "tonemap: gain, y, y/aces.out0, y/srgb.curve, y/srgb.y", 0, 0},
 };
 
@@ -30,13 +30,13 @@ static const nvr_type nvr_0_0_outputs[] = {
     {NUVEC_FLOAT32, 3, nvr_shape_213_320_3, 817920, 16}, /* y */
 };
 static const nvr_place nvr_0_0_places[] = {
-    /* tonemap_k0_mul_exp_mul_mul_add_mul_mul_d247f74a */
+    /* tonemap_k0_mul_exp_mul_mul_add_mul_mul_51de4e57 */
     {NVR_INPUT, 0, 0}, /* rgb */
     {NVR_INPUT, 1, 0}, /* exposure */
     {NVR_OUTPUT, 0, 0}, /* y */
 };
 static const nvr_launch nvr_0_0_launches[] = {
-    {0, 0, 3, nvr_0_0_places + 0, {51120, 1, 1}}, /* tonemap_k0_mul_exp_mul_mul_add_mul_mul_d247f74a */
+    {0, 0, 3, nvr_0_0_places + 0, {51120, 1, 1}}, /* tonemap_k0_mul_exp_mul_mul_add_mul_mul_51de4e57 */
 };
 static const nvr_signature nvr_0_signatures[] = {
     {&nvr_0_forms[0], NULL, nvr_0_0_inputs, nvr_0_0_outputs, nvr_0_0_launches, 1, 0},
