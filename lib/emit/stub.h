@@ -70,6 +70,7 @@ typedef struct nv_spot { /* where an array or a key stands */
 
 typedef struct nv_view_key { /* what signatures of the entry differ in beside dtypes and shapes */
   nv_key_kind kind;
+  bool length; /* INT: of the list that path names; then the member is LIST_count */
   nv_str path;
   nv_spot spot;
   nv_str *choices; /* CHOICE, VARIANT: texts in order of the signatures */
@@ -98,6 +99,12 @@ typedef struct nv_view {
 /* The entry that begins at program first; made once. Raises NUVECC_SPEC for signatures that nothing tells apart, and
  * for those whose trees differ in more than variants. */
 const nv_view *nv_view_of(const nv_module *m, uint32_t first);
+/* Does a key's value differ between signatures? */
+bool nv_key_differs(const nv_view *v, const nv_view_key *k);
+/* Does it tell forms apart: is it a variant, or a list's length? */
+static inline bool nv_is_form_key(const nv_view_key *k) { return k->kind == NV_KEY_VARIANT || k->length; }
+/* view_lists.c: adds keys for the lists whose lengths differ to those of variants and statics. */
+void nv_view_lists(nv_view *v);
 /* May a failed step lose the state? --state, else state_mode. */
 bool nv_is_in_place(const nv_program *p);
 /* The member that a spot is: "layers[3].w". */

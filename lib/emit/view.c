@@ -59,7 +59,7 @@ static void collect_keys(nv_view *v) {
   nv_map_drop(c, &map);
 }
 
-static bool differs(const nv_view *v, const nv_view_key *k) {
+bool nv_key_differs(const nv_view *v, const nv_view_key *k) {
   uint32_t i = 0, j;
   while (i < v->n && !k->has[i]) i++;
   for (j = i + 1; j < v->n; j++)
@@ -67,13 +67,13 @@ static bool differs(const nv_view *v, const nv_view_key *k) {
   return false;
 }
 
-/* Keeps what differs, variants first. */
+/* Keeps what differs, what tells forms apart first. */
 static void keep_keys(nv_view *v) {
   nv_view_key *kept = NV_NEW_N(v->m->c, nv_view_key, (size_t)v->nkeys + 1);
   uint32_t n = 0;
   for (int variants = 1; variants >= 0; variants--) {
     for (uint32_t k = 0; k < v->nkeys; k++)
-      if ((v->keys[k].kind == NV_KEY_VARIANT) == variants && differs(v, &v->keys[k])) kept[n++] = v->keys[k];
+      if (nv_is_form_key(&v->keys[k]) == variants && nv_key_differs(v, &v->keys[k])) kept[n++] = v->keys[k];
     if (variants) v->nvariants = n;
   }
   v->keys = kept;
@@ -104,7 +104,7 @@ static void find_forms(nv_view *v) {
     while (f < v->nforms && !same_variants(v, firsts[f], i)) f++;
     if (f == v->nforms) firsts[v->nforms++] = i;
     else if (!same_trees(v->program[firsts[f]].plan->graph, v->program[i].plan->graph))
-      nv_raise(c, NUVECC_SPEC, "not supported yet: signatures %u and %u of entry '%s' have trees of different lengths",
+      nv_raise(c, NUVECC_SPEC, "not supported yet: signatures %u and %u of entry '%s' have outputs of different trees",
                (unsigned)firsts[f], (unsigned)i, nv_text(c, v->program->entry->name));
     v->form[i] = f;
   }
@@ -168,7 +168,8 @@ static const char array_type[] = "nuvec_array";
 
 /* A static of the function, not a node or field of a tree. */
 static bool is_static(const nv_view *v, const nv_view_key *k) {
-  return k->kind != NV_KEY_TRAINABLE && k->kind != NV_KEY_VARIANT && !strpbrk(nv_text(v->m->c, k->path), ".[");
+  return k->kind != NV_KEY_TRAINABLE && k->kind != NV_KEY_VARIANT && !k->length &&
+         !strpbrk(nv_text(v->m->c, k->path), ".[");
 }
 
 static void add_key(builder *b, nv_view_key *k) {
@@ -179,7 +180,10 @@ static void add_key(builder *b, nv_view_key *k) {
   uint32_t i = 0;
   while (!k->has[i]) i++;
   k->spot.source = source_of(b, k->path);
-  if (k->kind == NV_KEY_TRAINABLE) {
+  if (k->length) {
+    path = nv_format(c, "%s_count", member_path(v, &b->variants, i, path));
+    k->path = nv_intern_z(c, nv_format(c, "%s_count", nv_text(c, k->path)));
+  } else if (k->kind == NV_KEY_TRAINABLE) {
     char *name = nv_format(c, "%s_trainable", path);
     for (char *p = name; *p; p++)
       if (strchr(".[]", *p)) *p = '_';
@@ -345,10 +349,12 @@ static nv_view *make_view(const nv_module *m, uint32_t first) {
   v->flat = v->program->style == NV_STYLE_FLAT;
   v->bound = v->program->entry->nbind != 0;
   collect_keys(v);
+  nv_view_lists(v);
   keep_keys(v);
   find_forms(v);
   check_distinct(v);
-  for (uint32_t k = 0; k < v->nvariants; k++) nv_map_add(c, &b.variants, nv_str_hash(v->keys[k].path), k);
+  for (uint32_t k = 0; k < v->nvariants; k++)
+    if (!v->keys[k].length) nv_map_add(c, &b.variants, nv_str_hash(v->keys[k].path), k);
   const nv_entry *e = v->program->entry;
   for (uint32_t k = 0; k < e->nbind; k++) nv_map_add(c, &b.sources, nv_str_hash(e->bind[k]), k);
   for (uint32_t k = 0; k < e->nstate; k++) nv_map_add(c, &b.sources, nv_str_hash(e->state[k]), e->nbind + k);

@@ -80,7 +80,7 @@ generate() {
 open('consts.npy', 'wb').write(b'\x93NUMPY\1\0' + struct.pack('<H', len(h)) + h + struct.pack('<4096f', *[k % 13 / 2 for k in range(4096)]))"
   "$build/nuvecc" consts.yaml -o .
   PATH="$bed/bin:$PATH" make -s -f consts.mk
-  for s in forms second keys states; do
+  for s in forms second keys states lists; do
     "$build/nuvecc" "$stub/$s.yaml" -o .
     PATH="$bed/bin:$PATH" make -s -f $s.mk
   done
@@ -88,7 +88,7 @@ open('consts.npy', 'wb').write(b'\x93NUMPY\1\0' + struct.pack('<H', len(h)) + h 
   "$build/nuvecc" "$stub/forms.yaml" -o again
   for f in forms.c forms.h forms.metal; do cmp $f again/$f; done
 }
-portable() { for s in forms second keys states consts; do strict -c $s.c -o $s.o; done; }
+portable() { for s in forms second keys states consts lists; do strict -c $s.c -o $s.o; done; }
 portable_header() { printf '#include "forms.h"\n#include "second.h"\nint x;\n' > h.c && strict -c h.c -o h.o; }
 analyzed() { # as Xcode's Analyze would: no finding. A minute a stub: the one with most of the engine, LONG all
   for s in states ${LONG:+forms second keys consts}; do
@@ -128,6 +128,10 @@ states() { # twice: as it is, and under the sanitizers
     HOSTMETAL_NOSEGV=1 LSAN_OPTIONS=suppressions=lsan:print_suppressions=0 ./states_app
     export HOSTMETAL_TYPES=0
   done
+}
+lists() {
+  "$bed/bin/hostcc" -std=c99 $WARN "$stub/lists.c" lists.c -I. -o lists_app $FRAMEWORKS
+  HOSTMETAL_TYPES=0 ./lists_app
 }
 consts() { # also with another folder for the results
   for san in '' '-O1 -fsanitize=address,undefined -fno-sanitize-recover=all'; do
@@ -185,6 +189,7 @@ group "clang's analyzer finds nothing" analyzed
 group 'symbols and data' symbols
 group 'two graphs in one program' app
 group 'statics, variants, trainable bits' keys
+group 'lists of different lengths' lists
 group 'states: steps, files, every failure in turn' states
 group 'constant arrays in a data file' consts
 group 'a million calls, and what a second call costs' null
