@@ -4,6 +4,8 @@
 
 #include "../passes/passes.h"
 
+#define NV_NO_MOST (INT64_C(1) << 48) /* a bound of an open size that is none: the language's own limit */
+
 /* names.c: C symbols of programs, names of kernels, and which kernels are the same text. Needed by all others. */
 void nv_emit_names(nv_module *m);
 

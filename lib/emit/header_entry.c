@@ -61,7 +61,7 @@ static void put_sizes(nv_buf *b, const nv_graph *g) {
     nv_puts(b, " *   size ");
     nv_put_size_comment(b, g->sources[k].symbol);
     nv_printf(b, ": from %" PRId64, least);
-    if (most != INT64_MAX) nv_printf(b, " to %" PRId64, most);
+    if (most < NV_NO_MOST) nv_printf(b, " to %" PRId64, most);
     nv_putc(b, '\n');
   }
   for (uint32_t k = 0; k < g->nguards; k++) {

@@ -55,7 +55,7 @@ void nv_put_json_sizes(nv_buf *b, const nv_plan *p, const char *indent) {
     nv_puts(b, k ? ", {\"name\": " : "{\"name\": ");
     nv_put_json_dim(b, g->sources[k].symbol);
     nv_printf(b, ", \"min\": %lld, \"max\": ", (long long)least);
-    nv_put_amount(b, most == INT64_MAX ? -1 : most, true);
+    nv_put_amount(b, most < NV_NO_MOST ? most : -1, true);
     nv_putc(b, '}');
   }
   nv_printf(b, "],\n%s\"guards\": [", indent);
@@ -166,7 +166,7 @@ static void put_open_text(nv_buf *b, const nv_program *p) {
     nv_puts(b, k ? ", " : "");
     nv_put_dim(b, g->sources[k].symbol);
     nv_printf(b, " from %lld", (long long)least);
-    if (most != INT64_MAX) nv_printf(b, " to %lld", (long long)most);
+    if (most < NV_NO_MOST) nv_printf(b, " to %lld", (long long)most);
   }
   nv_putc(b, '\n');
   for (uint32_t k = 0; k < g->nguards; k++) {

@@ -350,7 +350,7 @@ static nuvec_status nvr_destroy(nvr_context *c) {
   }
 #if NVR_OPEN
   while (c->all_shapes) {
-    nvr_shape *shape = c->all_shapes;
+    nvr_kept_shape *shape = c->all_shapes;
     c->all_shapes = shape->next;
     free(shape);
   }

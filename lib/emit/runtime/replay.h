@@ -381,11 +381,11 @@ typedef struct nvr_state { /* of an entry of style mut: arrays in buffers of its
 #if NVR_OPEN
 enum { NVR_LISTS = 64 };
 
-typedef struct nvr_shape { /* a shape of an output, in a trie by its hash, two bits a step */
-  struct nvr_shape *child[4], *next; /* next: all of them */
+typedef struct nvr_kept_shape { /* a shape of an output, in a trie by its hash, two bits a step */
+  struct nvr_kept_shape *child[4], *next; /* next: all of them */
   int32_t rank;
   int64_t sizes[1]; /* rank of them */
-} nvr_shape;
+} nvr_kept_shape;
 #endif
 
 typedef struct nvr_context {
@@ -408,6 +408,6 @@ typedef struct nvr_context {
   size_t objects;          /* function objects and states */
   nvr_message *messages;   /* latest first */
 #if NVR_OPEN
-  nvr_shape *shapes, *all_shapes; /* of outputs, which may outlive the replays that made them */
+  nvr_kept_shape *shapes, *all_shapes; /* of outputs, which may outlive the replays that made them */
 #endif
 } nvr_context;

@@ -248,7 +248,7 @@ static int nvr_read_sizes(const nvr_signature *s, const nvr_arrays *a, nvr_numbe
 /* A shape as long as the context lives: outputs' arrays point to it, whatever becomes of the replay. NULL: no memory.
  */
 static const int64_t *nvr_keep_shape(nvr_context *c, const int64_t *sizes, int32_t rank) {
-  nvr_shape **at = &c->shapes, *shape;
+  nvr_kept_shape **at = &c->shapes, *shape;
   uint64_t h = (uint64_t)rank;
   int32_t k;
   for (k = 0; k < rank; k++) h = nvr_mix(h, (uint64_t)sizes[k]);
@@ -256,7 +256,7 @@ static const int64_t *nvr_keep_shape(nvr_context *c, const int64_t *sizes, int32
   for (; (shape = *at) != NULL; at = &shape->child[h >> 62], h <<= 2)
     if (shape->rank == rank && !memcmp(shape->sizes, sizes, (size_t)rank * sizeof *sizes)) break;
   if (!shape) {
-    shape = (nvr_shape *)calloc(1, sizeof *shape + (size_t)rank * sizeof *sizes);
+    shape = (nvr_kept_shape *)calloc(1, sizeof *shape + (size_t)rank * sizeof *sizes);
     if (shape) {
       shape->rank = rank;
       memcpy(shape->sizes, sizes, (size_t)rank * sizeof *sizes);
