@@ -3,6 +3,7 @@
  * Every node is a member (name) or an element (index) of its parent, which is older: walks from the back see children
  * before parents, so that no recursion is needed. Two nodes have the same form when what they hold is spelt alike;
  * forms are numbered, equal form, equal number. */
+#include "metal.h"
 #include "stub.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@ typedef struct node {
   const char *type;                   /* of a leaf; NULL: not one */
   bool is_array;                      /* children are elements of one form */
   bool is_union;                      /* children are of different variants */
+  const char *what, *tree_path;       /* of a leaf, for a comment, as nv_item has them */
 } node;
 
 struct nv_fields {
@@ -174,6 +176,44 @@ static void find_forms(nv_fields *f) {
   nv_map_drop(f->c, &forms);
 }
 
+/* ---- comments ---- */
+
+/* Two paths as one: numbers that differ become i. */
+static const char *merged_path(nv_ctx *c, const char *a, const char *b) {
+  nv_buf to;
+  if (!strcmp(a, b)) return a;
+  nv_buf_init(&to, c);
+  while (*a && *b) {
+    const size_t n = strspn(a, "0123456789i"), m = strspn(b, "0123456789i");
+    const bool index = to.n && to.p[to.n - 1] == '[' && a[n] == ']' && b[m] == ']';
+    if (!index && *a != *b) break;
+    if (index && (n != m || strncmp(a, b, n))) nv_putc(&to, 'i');
+    else nv_put(&to, a, index ? n : 1);
+    a += index ? n : 1;
+    b += index ? m : 1;
+  }
+  return nv_format(c, "%s", nv_buf_text(&to));
+}
+
+/* What stands once for all elements of an array says what all have in common. */
+static void find_comments(nv_fields *f, const nv_item *items, uint32_t n) {
+  uint32_t *shown = NV_NEW_N(f->c, uint32_t, f->nnodes); /* the node that is printed for it */
+  for (uint32_t k = 0; k < f->nnodes; k++) {
+    const node *from = &f->nodes[shown[k]];
+    uint32_t j = from->first;
+    for (uint32_t i = f->nodes[k].first; i != NV_NONE; i = f->nodes[i].next) {
+      shown[i] = j;
+      if (!from->is_array) j = f->nodes[j].next;
+    }
+  }
+  for (uint32_t k = 0; k < n; k++) {
+    node *to = &f->nodes[shown[f->leaf[k]]];
+    if (!items[k].what) continue;
+    to->tree_path = to->what ? merged_path(f->c, to->tree_path, items[k].name) : items[k].name;
+    to->what = to->what && strcmp(to->what, items[k].what) ? "" : items[k].what;
+  }
+}
+
 nv_fields *nv_fields_make(nv_ctx *c, const nv_item *items, uint32_t n) {
   nv_fields *f = NV_NEW(c, nv_fields);
   nv_map taken = {0}, known = {0};
@@ -186,7 +226,19 @@ nv_fields *nv_fields_make(nv_ctx *c, const nv_item *items, uint32_t n) {
   nv_map_drop(c, &taken);
   nv_map_drop(c, &known);
   find_forms(f);
+  find_comments(f, items, n);
   return f;
+}
+
+static void put_what(nv_buf *b, const node *n, uint32_t start) {
+  nv_buf text;
+  if (!n->what) return;
+  nv_buf_init(&text, b->c);
+  nv_put_comment(&text, n->what);
+  if (text.n) nv_puts(&text, ", ");
+  nv_put_comment(&text, n->tree_path);
+  if (b->n - start + text.n + 7 <= NV_COLUMNS) nv_printf(b, " /* %s */", nv_buf_text(&text));
+  nv_drop(b->c, text.p);
 }
 
 /* The elements of an array under n, dimension by dimension, until members or a leaf; and how many of each. */
@@ -237,9 +289,12 @@ void nv_put_fields(nv_buf *b, const nv_fields *f) {
       NV_GROW(f->c, stack, cap, (size_t)depth + 1);
       stack[depth++] = (struct open){member, f->nodes[n].first, nv_buf_text(&dims)};
     } else {
+      const uint32_t start = b->n - 2 * depth;
       nv_printf(b, "%s ", f->nodes[n].type);
       put_name(b, &f->nodes[member]);
-      nv_printf(b, "%s;\n", nv_buf_text(&dims));
+      nv_printf(b, "%s;", nv_buf_text(&dims));
+      put_what(b, &f->nodes[n], start);
+      nv_putc(b, '\n');
     }
   }
   nv_drop(f->c, stack);

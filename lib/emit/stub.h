@@ -49,12 +49,15 @@ typedef struct nv_fields nv_fields;
 typedef struct nv_item { /* a leaf */
   const char *path;
   const char *type; /* "nuvec_array", "int64_t", "double" or "int" */
+  const char *what; /* of an array: "float32[4, 6]", "" where signatures differ in it; NULL: nothing is said */
+  const char *name; /* its path in the tree, beside what */
 } nv_item;
 enum { NV_FIELD_UNION = 1 }; /* a component of a path that starts with this character: its members are a union */
 /* The struct that n paths, in tree order, are the leaves of. Lists whose elements have one form become C arrays; other
  * lists structs with members _0, _1, …; words of C, C++, Objective-C and Swift get an underscore behind them. */
 nv_fields *nv_fields_make(nv_ctx *c, const nv_item *items, uint32_t n);
-/* The members, one a line, two blanks deep: "  nuvec_array x;". */
+/* The members, one a line, two blanks deep: "  nuvec_array x;", and what is
+ * known of an array behind it. */
 void nv_put_fields(nv_buf *b, const nv_fields *f);
 /* How item k is reached: "layers[3].w". */
 void nv_put_field(nv_buf *b, const nv_fields *f, uint32_t k);

@@ -159,12 +159,26 @@ static uint32_t add_item(builder *b, uint32_t list, const char *path, const char
   while ((k = nv_map_next(&b->known[list], h, &at)) != NV_NONE)
     if (!strcmp((*items)[k].path, path) && (*items)[k].type == type) return k;
   NV_GROW(v->m->c, *items, *(list == NV_SOURCES ? &v->out_items_cap : &v->items_cap[list]), (size_t)*n + 1);
-  (*items)[*n] = (nv_item){path, type};
+  (*items)[*n] = (nv_item){.path = path, .type = type};
   nv_map_add(v->m->c, &b->known[list], h, *n);
   return (*n)++;
 }
 
 static const char array_type[] = "nuvec_array";
+
+/* The item of an array of signature i, and what is known of it in all of them. */
+static uint32_t add_array(builder *b, uint32_t list, uint32_t i, const char *path, const nv_port *port) {
+  nv_view *v = b->v;
+  const uint32_t k = add_item(b, list, path, array_type);
+  nv_item *item = &(list == NV_SOURCES ? v->out_items : v->items[list])[k];
+  nv_buf what;
+  nv_buf_init(&what, v->m->c);
+  nv_put_value_type(&what, v->program[i].plan->graph, port->value);
+  if (!item->what) item->what = nv_keep(&what);
+  else if (strcmp(item->what, nv_buf_text(&what))) item->what = "";
+  item->name = nv_text(v->m->c, port->name);
+  return k;
+}
 
 /* A static of the function, not a node or field of a tree. */
 static bool is_static(const nv_view *v, const nv_view_key *k) {
@@ -215,7 +229,9 @@ static void add_ports(builder *b, uint32_t i) {
     nv_spot *s = &v->inputs[i][k];
     s->source = source_of(b, g->inputs[k].name);
     if (s->source == NV_FROM_CALL && v->flat) s->item = place++;
-    else s->item = add_item(b, s->source, member_path(v, &b->variants, i, nv_text(c, g->inputs[k].name)), array_type);
+    else
+      s->item = add_array(b, s->source, i, member_path(v, &b->variants, i, nv_text(c, g->inputs[k].name)),
+                          &g->inputs[k]);
   }
   place = 0;
   for (uint32_t k = 0; k < g->noutputs; k++) {
@@ -223,9 +239,9 @@ static void add_ports(builder *b, uint32_t i) {
     const char *path = nv_text(c, g->outputs[k].name);
     s->source = source_of(b, g->outputs[k].name) == NV_FROM_STATE ? NV_FROM_STATE : NV_FROM_CALL;
     if (s->source == NV_FROM_STATE)
-      s->item = add_item(b, NV_FROM_STATE, member_path(v, &b->variants, i, path), array_type);
+      s->item = add_array(b, NV_FROM_STATE, i, member_path(v, &b->variants, i, path), &g->outputs[k]);
     else
-      s->item = v->flat ? place++ : add_item(b, NV_SOURCES, path, array_type);
+      s->item = v->flat ? place++ : add_array(b, NV_SOURCES, i, path, &g->outputs[k]);
   }
 }
 

@@ -79,18 +79,18 @@ void adam_release(nuvec_array *array);
  *   output 2  v: float32[1000000], 4000000 bytes, offset a multiple of 16
  */
 typedef struct adam_inputs {
-  nuvec_array p;
-  nuvec_array g;
-  nuvec_array m;
-  nuvec_array v;
-  nuvec_array c1;
-  nuvec_array c2;
+  nuvec_array p; /* float32[1000000], p */
+  nuvec_array g; /* float32[1000000], g */
+  nuvec_array m; /* float32[1000000], m */
+  nuvec_array v; /* float32[1000000], v */
+  nuvec_array c1; /* float32, c1 */
+  nuvec_array c2; /* float32, c2 */
 } adam_inputs;
 
 typedef struct adam_outputs {
-  nuvec_array p;
-  nuvec_array m;
-  nuvec_array v;
+  nuvec_array p; /* float32[1000000], p */
+  nuvec_array m; /* float32[1000000], m */
+  nuvec_array v; /* float32[1000000], v */
 } adam_outputs;
 
 /* Bytes of device memory that a call of adam needs for intermediates, at most. */

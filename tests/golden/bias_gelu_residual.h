@@ -74,13 +74,13 @@ void bias_gelu_residual_release(nuvec_array *array);
  *   output 0  y: float32[256, 1024], 1048576 bytes, offset a multiple of 16
  */
 typedef struct bias_gelu_residual_inputs {
-  nuvec_array x;
-  nuvec_array bias;
-  nuvec_array residual;
+  nuvec_array x; /* float32[256, 1024], x */
+  nuvec_array bias; /* float32[1024], bias */
+  nuvec_array residual; /* float32[256, 1024], residual */
 } bias_gelu_residual_inputs;
 
 typedef struct bias_gelu_residual_outputs {
-  nuvec_array y;
+  nuvec_array y; /* float32[256, 1024], y */
 } bias_gelu_residual_outputs;
 
 /* Bytes of device memory that a call of bias_gelu_residual needs for intermediates, at most. */

@@ -77,16 +77,16 @@ void black_scholes_release(nuvec_array *array);
  *   output 1  put: float32[100000], 400000 bytes, offset a multiple of 16
  */
 typedef struct black_scholes_inputs {
-  nuvec_array spot;
-  nuvec_array strike;
-  nuvec_array years;
-  nuvec_array volatility;
-  nuvec_array rate;
+  nuvec_array spot; /* float32[100000], spot */
+  nuvec_array strike; /* float32[100000], strike */
+  nuvec_array years; /* float32[100000], years */
+  nuvec_array volatility; /* float32[100000], volatility */
+  nuvec_array rate; /* float32, rate */
 } black_scholes_inputs;
 
 typedef struct black_scholes_outputs {
-  nuvec_array call;
-  nuvec_array put;
+  nuvec_array call; /* float32[100000], call */
+  nuvec_array put; /* float32[100000], put */
 } black_scholes_outputs;
 
 /* Bytes of device memory that a call of black_scholes needs for intermediates, at most. */

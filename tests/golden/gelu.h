@@ -72,11 +72,11 @@ void gelu_release(nuvec_array *array);
  *   output 0  y: float32[32, 1000, 4096], 524288000 bytes, offset a multiple of 16
  */
 typedef struct gelu_inputs {
-  nuvec_array x;
+  nuvec_array x; /* float32[32, 1000, 4096], x */
 } gelu_inputs;
 
 typedef struct gelu_outputs {
-  nuvec_array y;
+  nuvec_array y; /* float32[32, 1000, 4096], y */
 } gelu_outputs;
 
 /* Bytes of device memory that a call of gelu needs for intermediates, at most. */
@@ -131,11 +131,11 @@ nuvec_array *gelu_outputs_leaf(gelu_outputs *tree, const char *path);
  *   output 0  y: float32[1, 1000, 4096], 16384000 bytes, offset a multiple of 16
  */
 typedef struct gelu_small_inputs {
-  nuvec_array x;
+  nuvec_array x; /* float32[1, 1000, 4096], x */
 } gelu_small_inputs;
 
 typedef struct gelu_small_outputs {
-  nuvec_array y;
+  nuvec_array y; /* float32[1, 1000, 4096], y */
 } gelu_small_outputs;
 
 /* Bytes of device memory that a call of gelu_small needs for intermediates, at most. */

@@ -76,15 +76,15 @@ void layer_norm_release(nuvec_array *array);
  *   output 2  rstd: float32[64, 1], 256 bytes
  */
 typedef struct layer_norm_inputs {
-  nuvec_array x;
-  nuvec_array scale;
-  nuvec_array shift;
+  nuvec_array x; /* float32[64, 768], x */
+  nuvec_array scale; /* float32[768], scale */
+  nuvec_array shift; /* float32[768], shift */
 } layer_norm_inputs;
 
 typedef struct layer_norm_outputs {
-  nuvec_array y;
-  nuvec_array mean;
-  nuvec_array rstd;
+  nuvec_array y; /* float32[64, 768], y */
+  nuvec_array mean; /* float32[64, 1], mean */
+  nuvec_array rstd; /* float32[64, 1], rstd */
 } layer_norm_outputs;
 
 /* Bytes of device memory that a call of layer_norm needs for intermediates, at most. */

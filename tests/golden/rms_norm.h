@@ -75,14 +75,14 @@ void rms_norm_release(nuvec_array *array);
  *   output 1  y: float32[16, 2048], 131072 bytes, offset a multiple of 16
  */
 typedef struct rms_norm_inputs {
-  nuvec_array x;
-  nuvec_array r;
-  nuvec_array scale;
+  nuvec_array x; /* float32[16, 2048], x */
+  nuvec_array r; /* float32[16, 2048], r */
+  nuvec_array scale; /* float32[2048], scale */
 } rms_norm_inputs;
 
 typedef struct rms_norm_outputs {
-  nuvec_array h;
-  nuvec_array y;
+  nuvec_array h; /* float32[16, 2048], h */
+  nuvec_array y; /* float32[16, 2048], y */
 } rms_norm_outputs;
 
 /* Bytes of device memory that a call of rms_norm needs for intermediates, at most. */

@@ -72,11 +72,11 @@ void softmax_release(nuvec_array *array);
  *   output 0  y: float32[32, 4096], 524288 bytes, offset a multiple of 16
  */
 typedef struct softmax_inputs {
-  nuvec_array x;
+  nuvec_array x; /* float32[32, 4096], x */
 } softmax_inputs;
 
 typedef struct softmax_outputs {
-  nuvec_array y;
+  nuvec_array y; /* float32[32, 4096], y */
 } softmax_outputs;
 
 /* Bytes of device memory that a call of softmax needs for intermediates, at most. */

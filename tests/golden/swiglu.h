@@ -73,12 +73,12 @@ void swiglu_release(nuvec_array *array);
  *   output 0  y: float32[128, 2048], 1048576 bytes, offset a multiple of 16
  */
 typedef struct swiglu_inputs {
-  nuvec_array gate;
-  nuvec_array up;
+  nuvec_array gate; /* float32[128, 2048], gate */
+  nuvec_array up; /* float32[128, 2048], up */
 } swiglu_inputs;
 
 typedef struct swiglu_outputs {
-  nuvec_array y;
+  nuvec_array y; /* float32[128, 2048], y */
 } swiglu_outputs;
 
 /* Bytes of device memory that a call of swiglu needs for intermediates, at most. */

@@ -73,12 +73,12 @@ void tonemap_release(nuvec_array *array);
  *   output 0  y: float32[213, 320, 3], 817920 bytes, offset a multiple of 16
  */
 typedef struct tonemap_inputs {
-  nuvec_array rgb;
-  nuvec_array exposure;
+  nuvec_array rgb; /* float32[213, 320, 3], rgb */
+  nuvec_array exposure; /* float32, exposure */
 } tonemap_inputs;
 
 typedef struct tonemap_outputs {
-  nuvec_array y;
+  nuvec_array y; /* float32[213, 320, 3], y */
 } tonemap_outputs;
 
 /* Bytes of device memory that a call of tonemap needs for intermediates, at most. */

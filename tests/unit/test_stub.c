@@ -24,7 +24,7 @@ static nv_ctx *make_ctx(void) {
 
 static const char *fields_of(nv_ctx *c, const char *const *paths, uint32_t n, const char **access) {
   nv_item *items = NV_NEW_N(c, nv_item, n + 1);
-  for (uint32_t k = 0; k < n; k++) items[k] = (nv_item){paths[k], "nuvec_array"};
+  for (uint32_t k = 0; k < n; k++) items[k] = (nv_item){.path = paths[k], .type = "nuvec_array"};
   const nv_fields *f = nv_fields_make(c, items, n);
   nv_buf b;
   nv_buf_init(&b, c);
@@ -69,6 +69,31 @@ static void test_fields(void **state) {
   nv_ctx_free(c);
 }
 
+/* What a member's comment says: of an array, what all of its elements have in common. */
+static void test_comments(void **state) {
+  (void)state;
+  nv_ctx *c = make_ctx();
+  static const nv_item items[] = {
+      {"x", "nuvec_array", "float32[2]", "x"},
+      {"l[0].w", "nuvec_array", "int8", "l[0].w"},
+      {"l[0].v[0]", "nuvec_array", "int8[3]", "l[0].v[0]"},
+      {"l[1].w", "nuvec_array", "int8", "l[1].w"},
+      {"l[1].v[0]", "nuvec_array", "int8[4]", "l[1].v[0]"},
+      {"n", "int64_t", NULL, NULL},
+      {"odd", "nuvec_array", "bool", "*/ odd"}};
+  nv_buf b;
+  nv_buf_init(&b, c);
+  nv_put_fields(&b, nv_fields_make(c, items, sizeof items / sizeof *items));
+  assert_string_equal(nv_buf_text(&b), "  nuvec_array x; /* float32[2], x */\n"
+                                       "  struct {\n"
+                                       "    nuvec_array w; /* int8, l[i].w */\n"
+                                       "    nuvec_array v[1]; /* l[i].v[0] */\n"
+                                       "  } l[2];\n"
+                                       "  int64_t n;\n"
+                                       "  nuvec_array odd; /* bool, * / odd */\n");
+  nv_ctx_free(c);
+}
+
 static void test_reserved_fields(void **state) {
   (void)state;
   nv_ctx *c = make_ctx();
@@ -91,7 +116,7 @@ static void test_many_fields(void **state) {
   enum { N = 20000 };
   nv_item *items = NV_NEW_N(c, nv_item, N);
   for (uint32_t k = 0; k < N; k++)
-    items[k] = (nv_item){nv_format(c, "l[%u].m[%u].w", k / 10, k % 10), "nuvec_array"};
+    items[k] = (nv_item){.path = nv_format(c, "l[%u].m[%u].w", k / 10, k % 10), .type = "nuvec_array"};
   const nv_fields *f = nv_fields_make(c, items, N);
   nv_buf b;
   nv_buf_init(&b, c);
@@ -341,8 +366,9 @@ static void test_header(void **state) {
             " *   input 1  p.w: float32[100], 400 bytes, offset a multiple of 16\n"
             " *   output 0  y: float32[4, 100], 1600 bytes, offset a multiple of 16\n */\n");
   has(text,
-      "typedef struct net_ffn_inputs {\n  nuvec_array x;\n  struct {\n    nuvec_array w;\n  } p;\n} net_ffn_inputs;\n");
-  has(text, "typedef struct net_ffn_outputs {\n  nuvec_array y;\n} net_ffn_outputs;\n");
+      "typedef struct net_ffn_inputs {\n  nuvec_array x; /* float32[4, 100], x */\n"
+      "  struct {\n    nuvec_array w; /* float32[100], p.w */\n  } p;\n} net_ffn_inputs;\n");
+  has(text, "typedef struct net_ffn_outputs {\n  nuvec_array y; /* float32[4, 100], y */\n} net_ffn_outputs;\n");
   has(text, "#define net_ffn_SCRATCH_BYTES ((size_t)1792)\n");
   has(text, "nuvec_status net_create(const nuvec_options *options, net_context **context);\n");
   has(text,
@@ -364,7 +390,8 @@ static void test_header(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_fields),          cmocka_unit_test(test_reserved_fields),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_fields),
+      cmocka_unit_test(test_comments),          cmocka_unit_test(test_reserved_fields),
                                      cmocka_unit_test(test_many_fields),     cmocka_unit_test(test_text),
                                      cmocka_unit_test(test_symbols),         cmocka_unit_test(test_tape),
                                      cmocka_unit_test(test_same_signatures), cmocka_unit_test(test_header)};
