@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes that a compilation may hold. 64 Mi nodes and what is made of them stay below it by far on the way to an error
+/* MiB that a compilation may hold. 64 Mi nodes and what is made of them stay below it by far on the way to an error
    that names the limit; a machine that has less swaps or fails earlier. */
-#define MEMORY_LIMIT ((size_t)8 << 30)
+enum { MEMORY = 8192, MOST_MEMORY = 1 << 20 };
 
 typedef struct run {
   cli_options o;
@@ -303,7 +303,7 @@ static int write_outputs(run *r, const printed *list, int n) {
   size_t length;
   for (int i = 0; i < n; i++) {
     const char *text = nuvecc_text(r->unit, list[i].what, &length);
-    if (!text) return cli_fail(NUVECC_INTERNAL, "%s", nuvecc_error(r->unit));
+    if (!text) return cli_fail(nuvecc_failure(r->unit), "%s", nuvecc_error(r->unit));
     if (list[i].path && !cli_stage(list[i].path, text, length, false)) return NUVECC_IO;
   }
   if (r->o.given[OPT_EVAL]) {
@@ -315,7 +315,7 @@ static int write_outputs(run *r, const printed *list, int n) {
   for (size_t i = 0; whole && i < NOUTPUTS; i++) {
     if (!is_written(r, i)) continue;
     const char *text = nuvecc_text(r->unit, outputs[i].what, &length);
-    if (!text) return cli_fail(NUVECC_INTERNAL, "%s", nuvecc_error(r->unit));
+    if (!text) return cli_fail(nuvecc_failure(r->unit), "%s", nuvecc_error(r->unit));
     char *path = output_path(r, outputs[i].ending);
     bool ok = cli_stage(path, text, length, outputs[i].what == NUVECC_MANIFEST);
     free(path);
@@ -327,6 +327,15 @@ static int write_outputs(run *r, const printed *list, int n) {
     if (!list[i].path && !cli_print(text, length)) return NUVECC_IO;
   }
   return 0;
+}
+
+/* MiB; 0: not a number of them. */
+static size_t memory_of(const cli_options *o) {
+  const char *text = o->value[OPT_MEMORY];
+  char *end;
+  if (!o->given[OPT_MEMORY]) return MEMORY;
+  const unsigned long n = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+  return n && !*end && n <= MOST_MEMORY ? n : 0;
 }
 
 /* Options whose values are words; false after a message. */
@@ -344,6 +353,8 @@ static bool settle(run *r, nuvecc_format *format) {
     return cli_fail(NUVECC_USAGE, "--format takes json or yaml, not '%s'", read), false;
   if (o->given[OPT_POW] && strcmp(o->value[OPT_POW], "precise") && strcmp(o->value[OPT_POW], "fast"))
     return cli_fail(NUVECC_USAGE, "--pow takes precise or fast, not '%s'", o->value[OPT_POW]), false;
+  if (!memory_of(o))
+    return cli_fail(NUVECC_USAGE, "--memory takes 1 to 1048576 MiB, not '%s'", o->value[OPT_MEMORY]), false;
   if (!read) {
     if (ends_with(o->spec, ".json"))
       read = "json";
@@ -392,7 +403,7 @@ static int compile(run *r, printed *list, int n, nuvecc_format format) {
                             .fast_pow = o->given[OPT_POW] && !strcmp(o->value[OPT_POW], "fast"),
                             .syntax_only = check_only,
                             .graphs_only = graphs_only(r, list, n),
-                            .memory_limit = MEMORY_LIMIT,
+                            .memory_limit = memory_of(o) << 20,
                             .report = cli_report_one,
                             .user = &r->report,
                             .read = read_named,

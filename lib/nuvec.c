@@ -259,6 +259,7 @@ void nuvecc_free(nuvecc_unit *u) {
 
 const char *nuvecc_error(const nuvecc_unit *u) { return u ? u->c->fault : "out of memory"; }
 bool nuvecc_has_data(const nuvecc_unit *u) { return u->module.has_data; }
+nuvecc_status nuvecc_failure(const nuvecc_unit *u) { return u ? u->c->raised : NUVECC_IO; }
 const char *nuvecc_name(const nuvecc_unit *u) { return u->module.name; }
 size_t nuvecc_nprograms(const nuvecc_unit *u) { return u->module.nprograms; }
 const nuvecc_program *nuvecc_get_program(const nuvecc_unit *u, size_t k) { return &u->programs[k]; }

@@ -74,6 +74,8 @@ nuvecc_status nuvecc_compile(const nuvecc_options *options, const void *bytes, s
 void nuvecc_free(nuvecc_unit *unit);
 /* Text of a status that isn't NUVECC_SPEC (which speaks through report). Never NULL. */
 const char *nuvecc_error(const nuvecc_unit *unit);
+/* The status that this text belongs to: where nuvecc_text() gave NULL, NUVECC_IO (memory) or NUVECC_INTERNAL. */
+nuvecc_status nuvecc_failure(const nuvecc_unit *unit);
 /* NAME: the stem of all files and symbols. */
 const char *nuvecc_name(const nuvecc_unit *unit);
 

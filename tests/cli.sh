@@ -73,6 +73,8 @@ t 'wrong form of stats' whole 2 "unknown form 'html': json or text" --stats=html
 t 'wrong form of diagnostics' whole 2 "--diagnostics takes text or json, not 'sarif'" --diagnostics=sarif add.yaml
 t 'wrong color' whole 2 "--color takes auto, always or never, not 'yes'" --color=yes add.yaml
 t 'wrong format' whole 2 "--format takes json or yaml, not 'toml'" --format=toml add.yaml
+t 'wrong memory' whole 2 "--memory takes 1 to 1048576 MiB, not '0'" --memory=0 add.yaml
+t 'memory, no number' whole 2 "--memory takes 1 to 1048576 MiB, not '8G'" --memory=8G add.yaml
 t 'wrong pow' whole 2 "--pow takes precise or fast, not 'slow'" --pow=slow add.yaml
 t 'empty prefix' whole 2 '--prefix is empty' --prefix '' add.yaml
 t 'wrong target' whole 2 "unknown target 'msdos'" --target=msdos add.yaml

@@ -259,6 +259,26 @@ for name, text in (('sum', 'y' + ' + x' * 100), ('product of a loop name', 'y * 
         yaml('a long for over a %s, %s' % (name, times), lambda t=text, n=times: spec(head='    static: {n: 1000000}\n').replace(
             'nodes: |\n      y = x\n', 'nodes: [y = x, {for: i, in: "%s", carry: [y], do: ["y = %s"]}]\n' % (n, t)),
              'more than 67108864 nodes')
+def loop(nodes, static='{n: 1000000}'):
+    return spec(head='    static: %s\n' % static).replace('nodes: |\n      y = x\n', 'nodes: [y = x, %s]\n' % nodes)
+
+
+MUCH = 'y = y' + ' + x' * 100
+for name, nodes in (
+        ('of its name', '{for: i, in: range(n), carry: [y], do: [{if: i > 0, then: [%s]}]}'),
+        ('of its name, else', '{for: i, in: range(n), carry: [y], do: [{if: i == 7, then: [y = x], else: [%s]}]}'),
+        ('of a number of it', '{for: i, in: range(n), carry: [y], do: [k = abs(i - 3) %% 7, {if: k != 3 and k < 20, then: [%s]}]}'),
+        ('of what is carried', 'k = 0, {for: i, in: range(n), carry: [y, k], do: [k = k + 1, {if: k > 2, then: [%s]}]}'),
+        ('of a shape', '{for: i, in: range(n), carry: [y], do: [{if: "x.shape[0] > 3 or i > 3", then: [%s]}]}'),
+        ('under another', '{for: i, in: range(n), carry: [y], do: [{if: i > 0, then: [{if: i > 1, then: [%s]}]}]}'),
+        ('in a loop', '{for: i, in: range(1000), carry: [y], do: [{for: j, in: range(1000), carry: [y], do: [{if: i > 0, then: [%s]}]}]}'),
+        ('in a loop of its length', '{for: i, in: range(1400), carry: [y], do: [{for: j, in: range(i), carry: [y], do: [{if: j > 0, then: [%s]}]}]}'),
+        ('of lists', '{for: k, in: "[range(1000), range(1000)]", carry: [y], do: [{for: i, in: k, carry: [y], do: [{for: j, in: k, '
+                     'carry: [y], do: [{if: i > 2, then: [%s]}]}]}]}')):
+    yaml('a long for, an if %s' % name, lambda n=nodes: loop(n % MUCH), 'more than (67108864 nodes|1048576 iterations)')
+yaml('a long for, an if that is seldom', lambda: loop('{for: i, in: range(n), carry: [y], do: [{if: i < 100, then: [%s]}]}' % MUCH), None)
+yaml('a long for, an if of an array', lambda: loop('{for: i, in: range(n), carry: [y], do: [{if: y > 100, then: [%s]}]}' % MUCH),
+     'the condition of an if is static')
 yaml('a long for over numbers', lambda: spec().replace(
     'nodes: |\n      y = x\n', 'nodes: [s = 0, {for: i, in: "range(100000)", carry: [s], do: ["s = s%s"]}, y = x + s]\n' % (' + 1' * 50)), None)
 yaml('a long for over what is an array once', lambda: spec().replace(
@@ -297,6 +317,11 @@ yaml('many bad lines', lambda: spec('\n'.join('y%d = $' % k for k in range(60000
 yaml('many bad lines, brackets open', lambda: spec('\n'.join('y%d = (' % k for k in range(60000))), 'error')
 yaml('many bad strings', lambda: spec('\n'.join('y%d = "' % k for k in range(60000))), 'error')
 yaml('a long sum', lambda: spec('y = x' + '+x' * 400000), None, megabytes=160)  # legal: about 370 bytes a term, over the goal
+for mib, stage in (1, 'reading'), (16, 'tracing'), (64, 'simplifying'), (110, 'fusing'):
+    yaml('memory ends while %s' % stage, lambda: spec('y = x' + '+x' * 400000), 'out of memory: the limit of %d bytes is reached' % (mib * MIB),
+         status=3, options=['--memory=%d' % mib], megabytes=1.1 * mib + 40)
+yaml('memory ends while writing', lambda: spec(outputs='[%s]' % ','.join(['y'] * 60000)), 'out of memory: the limit of %d bytes' % (40 * MIB),
+     status=3, options=['--memory=40'])
 yaml('a long power', lambda: spec('y = x' + '**x' * 300000), 'deeper than 256')
 yaml('a long comparison', lambda: spec('y = x + (1' + '<1' * 400000 + ')'), 'any')
 yaml('a long and', lambda: spec('y = x' + ' and x' * 150000), None)

@@ -55,6 +55,7 @@ static void end(nvt *t) {
   nv_drop(c, t->work);
   nv_drop(c, t->vals);
   nv_drop(c, t->args);
+  nv_drop(c, t->leaving);
   nv_drop(c, t->bodies);
   nv_map_drop(c, &t->body_map);
   nv_drop(c, t->refusals);

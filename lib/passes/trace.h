@@ -140,9 +140,11 @@ typedef struct nvt_refusal {
 typedef struct nvt_cost { /* of a function's body, at the least */
   int64_t nodes, calls;
   int64_t most; /* calls at the most, each loop of unknown length taken once */
+  int64_t peak; /* nodes at the most, of what is counted: each loop of unknown length taken as a long one */
+  int64_t own;  /* nodes without those of inner blocks */
 } nvt_cost;
 
-struct nvt_body { /* a block that a loop repeats */
+struct nvt_body { /* a block inside a statement */
   const nv_stmt_block *b;
   bool entry; /* counted as the entry's */
   nvt_cost cost;
@@ -174,10 +176,14 @@ typedef struct nvt {
     int64_t nodes, steps;
   } skipped;
   nvt_cost *costs;      /* nv_spec's, a function: NULL until one is asked for; nodes -1: not known yet */
-  struct nvt_body *bodies; uint32_t nbodies, bodies_cap; /* of loops, and what they cost */
+  struct nvt_body *bodies; uint32_t nbodies, bodies_cap;
   nv_map body_map;
   nvt_arg *args; uint32_t args_cap; /* of the call that is being matched */
+  struct { nv_shape shape; nvt_val list; } asked; /* the last shape that was asked for, as a list */
+  nvt_binding *leaving; uint32_t leaving_cap; /* what a block leaves bound */
   nvt_refusal *refusals; uint32_t nrefusals, refusals_cap;
+  bool foresight;       /* what is evaluated now makes nothing and reports nothing (trace_foresee.c) */
+  struct { uint32_t frames, work; } foreseen; /* the loop that was: the loops in its body need not be */
   bool failed;          /* an error was found */
   bool stop;            /* a limit was hit: wind down */
 } nvt;
@@ -359,12 +365,16 @@ const char *nvt_meant_name(nvt *t, const char *name); /* "; write None" for "new
 const char *nvt_meant_field(nvt *t, nv_str field); /* of an array: "; write transpose(x)" for "T", or what it has */
 
 /* ---- trace_count.c ---- */
-/* What fn's body and outputs come to at the least, entry: called by nobody; what the body of a for of the running
- * function does, once. */
+/* What fn's body and outputs come to at the least, entry: called by nobody; what a block of a statement of the running
+ * function does, once; NULL: nothing. */
 nvt_cost nvt_least_cost(nvt *t, const nv_function *fn, bool entry);
-nvt_cost nvt_least_of_loop(nvt *t, const nv_stmt *s);
+nvt_cost nvt_cost_of_block(nvt *t, const nv_stmt_block *block);
 /* Is there room for so many times this within 64 Mi nodes and calls? false: reported at pos, and the trace stops. */
 bool nvt_affords(nvt *t, nvt_cost cost, int64_t times, nv_pos pos);
+
+/* ---- trace_foresee.c ---- */
+/* What a loop over the list comes to at the least: nodes, found without making any; more than room is too many. */
+int64_t nvt_foresee(nvt *t, const nv_stmt *loop, const nvt_seq *list, int64_t room);
 
 /* ---- trace_rehearse.c ---- */
 #define NVT_REHEARSED_CALLS (INT64_C(1) << 16) /* what may come to more is rehearsed */
@@ -385,6 +395,12 @@ void nvt_where_of_map(nvt *t, const nvt_map *m, uint32_t i);
 void nvt_leaf_of_map(nvt *t, const nvt_map *m, uint32_t i);
 
 /* ---- trace_stmt.c ---- */
+typedef enum nvt_targets { /* the names that a block may leave bound */
+  NVT_TARGETS_MARK,   /* get the stamp */
+  NVT_TARGETS_BIND,   /* and are poison where nothing was bound */
+  NVT_TARGETS_POISON  /* are poison */
+} nvt_targets;
+void nvt_mark_targets(nvt *t, const nv_stmt_block *block, nvt_targets what);
 nv_str nvt_path_name(nvt *t, nv_ast path); /* "p.layers[3].w" */
 /* Binds or rebinds what a path of names and indices without calls leads to. */
 void nvt_bind_path(nvt *t, nv_ast path, nvt_val v);

@@ -2,7 +2,8 @@
  *
  * Counted are calls that surely happen, and operators that surely have an array: of the branches of an if that isn't
  * decided by a literal the smaller, of a loop whose range isn't literal nothing (but what its body comes to is noted).
- * What isn't counted here is rehearsed (trace_rehearse.c) or meets the limits while it is traced. */
+ * What isn't counted here is foreseen when a loop starts (trace_foresee.c), rehearsed (trace_rehearse.c), or meets the
+ * limits while it is traced. */
 #include "trace.h"
 
 static void times(int64_t *sum, int64_t n, int64_t k) {
@@ -13,16 +14,21 @@ static nvt_cost add(nvt_cost a, nvt_cost b, int64_t k) {
   times(&a.nodes, b.nodes, k);
   times(&a.calls, b.calls, k);
   times(&a.most, b.most, k ? k : 1);
+  times(&a.peak, b.peak, k ? k : NVT_MAX_ITERATIONS);
   return a;
 }
+
+static nvt_cost of_nodes(int64_t n) { return (nvt_cost){.nodes = n, .peak = n}; }
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Of two branches. known: 1, 0: a literal says which; -1: none does. */
 static nvt_cost either(nvt_cost yes, nvt_cost no, int known) {
   if (known >= 0) return known ? yes : no;
-  return (nvt_cost){smaller(yes.nodes, no.nodes), smaller(yes.calls, no.calls),
-                    yes.most > no.most ? yes.most : no.most};
+  return (nvt_cost){.nodes = smaller(yes.nodes, no.nodes),
+                    .calls = smaller(yes.calls, no.calls),
+                    .most = yes.most > no.most ? yes.most : no.most,
+                    .peak = yes.peak > no.peak ? yes.peak : no.peak};
 }
 
 typedef struct change { /* of what is known of a name */
@@ -101,10 +107,10 @@ static bool count_call(counter *w, const nv_ast_node *n, nvt_cost *sum) {
   if (f == NV_NONE) {
     const nv_op op = nvt_op_of(t, n->text);
     if (nvt_is_static_function(nv_text(t->c, n->text)) || op == NV_NOPS) return false;
-    *sum = add(*sum, (nvt_cost){nv_ops[op].cls != NV_VIEW, 0, 0}, 1);
+    *sum = add(*sum, of_nodes(nv_ops[op].cls != NV_VIEW), 1);
     return nv_ops[op].cls == NV_ELEM || nv_ops[op].cls == NV_REDUCE;
   }
-  *sum = add(*sum, (nvt_cost){0, 1, 1}, 1);
+  *sum = add(*sum, (nvt_cost){.calls = 1, .most = 1}, 1);
   if (t->costs[f].nodes >= 0) {
     *sum = add(*sum, t->costs[f], 1);
     return false;
@@ -137,7 +143,7 @@ static bool count_expr(counter *w, nv_ast a, nvt_cost *sum) {
       array = is_array(w, n->text);
     } else if (n->kind == NV_AST_BINARY || n->kind == NV_AST_UNARY) {
       array = p->array;
-      if (array) *sum = add(*sum, (nvt_cost){nodes_of((nv_operator)n->op), 0, 0}, 1);
+      if (array) *sum = add(*sum, of_nodes(nodes_of((nv_operator)n->op)), 1);
     }
     if (array && p->parent != NV_NONE) w->parts[p->parent].array = true;
   }
@@ -166,7 +172,7 @@ static int literal_truth(const nvt *t, nv_ast a) {
   return n && n->kind == NV_AST_BOOL ? n->op != 0 : -1;
 }
 
-/* What a loop's body comes to: counted once, for a loop may start as often as there are iterations. */
+/* What a block inside a statement comes to: counted once, for a loop may start as often as there are iterations. */
 static struct nvt_body *body_of(nvt *t, const nv_stmt_block *b, bool entry) {
   const uint64_t hash = nv_hash(&b, sizeof b, entry); /* of an address: for looking up only */
   uint32_t at = 0, k;
@@ -207,8 +213,9 @@ static bool enter(counter *w, const nv_stmt *s, nvt_cost *sum) {
 /* The block on top has come to done. true: another branch of the same statement was opened. */
 static bool leave(counter *w, const nv_stmt *s, nvt_cost done) {
   block *top = &w->blocks[w->nblocks - 1];
+  const nv_stmt_block *b = s->kind == NV_STMT_IF && top->has_then ? s->else_ : s->then_;
+  if (b) note_body(w->t, b, w->entry, done);
   if (s->kind != NV_STMT_IF) {
-    note_body(w->t, s->then_, w->entry, done);
     top->sum = add(top->sum, done, s->kind == NV_STMT_FOR ? literal_count(w, s->expr) : 0);
   } else if (!top->has_then) {
     top->then = done;
@@ -224,7 +231,7 @@ static bool leave(counter *w, const nv_stmt *s, nvt_cost done) {
 
 static nvt_cost count_block(counter *w, const nv_stmt_block *body) {
   static const nv_stmt_block nothing = {NULL, 0, 0};
-  nvt_cost done = {0, 0, 0};
+  nvt_cost done = {0};
   for (open_block(w, body); w->nblocks;) {
     block *top = &w->blocks[w->nblocks - 1];
     if (!top->b) top->b = &nothing;
@@ -232,7 +239,9 @@ static nvt_cost count_block(counter *w, const nv_stmt_block *body) {
       const nv_stmt *s = &top->b->stmts[top->next];
       nvt_cost sum = top->sum;
       const bool inner = enter(w, s, &sum);
-      w->blocks[w->nblocks - 1 - inner].sum = sum;
+      top = &w->blocks[w->nblocks - 1 - inner];
+      sum.own = sum.nodes - top->sum.nodes + top->sum.own;
+      top->sum = sum;
       if (!inner) top->next++;
       continue;
     }
@@ -330,15 +339,16 @@ static nvt_cost least(nvt *t, const nv_function *fn, bool entry) {
 
 nvt_cost nvt_least_cost(nvt *t, const nv_function *fn, bool entry) { return least(t, fn, entry); }
 
-nvt_cost nvt_least_of_loop(nvt *t, const nv_stmt *s) {
+nvt_cost nvt_cost_of_block(nvt *t, const nv_stmt_block *b) {
   const bool entry = t->nframes == 1;
-  if (!body_of(t, s->then_, entry)) least(t, nvt_top(t)->fn, entry);
-  const struct nvt_body *b = body_of(t, s->then_, entry);
-  return b ? b->cost : (nvt_cost){0, 0, 0};
+  if (!b) return (nvt_cost){0};
+  if (!body_of(t, b, entry)) least(t, nvt_top(t)->fn, entry);
+  const struct nvt_body *body = body_of(t, b, entry);
+  return body ? body->cost : (nvt_cost){0};
 }
 
 bool nvt_affords(nvt *t, nvt_cost cost, int64_t k, nv_pos pos) {
-  const nvt_cost sum = add((nvt_cost){t->g->nnodes + t->skipped.nodes, t->calls, 0}, cost, k);
+  const nvt_cost sum = add((nvt_cost){.nodes = t->g->nnodes + t->skipped.nodes, .calls = t->calls}, cost, k);
   if (sum.nodes <= NVT_MAX_NODES && sum.calls <= NVT_MAX_NODES) return true;
   nvt_over(t, pos, "more than %lld %s", (long long)NVT_MAX_NODES, sum.nodes > NVT_MAX_NODES ? "nodes" : "calls");
   return false;

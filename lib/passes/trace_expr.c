@@ -157,8 +157,10 @@ void nvt_short(nvt *t, nv_ast a) {
 static nvt_val shape_list(nvt *t, nv_shape s) {
   nvt_val at[NV_MAX_RANK];
   const uint32_t rank = nv_shape_rank(t->c, s);
+  if (t->asked.list.kind == NVT_LIST && t->asked.shape == s) return t->asked.list; /* a loop asks again and again */
   for (uint32_t i = 0; i < rank; i++) at[i] = nvt_size(t, nv_shape_dims(t->c, s)[i]);
-  return nvt_seq_make(t, NVT_LIST, at, NULL, rank);
+  t->asked.shape = s;
+  return t->asked.list = nvt_seq_make(t, NVT_LIST, at, NULL, rank);
 }
 
 static const char *fields_text(nvt *t, const nvt_seq *s) {

@@ -114,7 +114,7 @@ bool nvt_seen_call(nvt *t) {
   while ((k = nv_map_next(&r->map, hash, &at)) != NV_NONE) {
     const act *a = &r->acts[k];
     if (!a->done || a->nkey != r->nwords || memcmp(a->key, r->words, bytes)) continue;
-    if (nvt_affords(t, (nvt_cost){a->nodes, a->calls, 0}, 1, f->call_pos)) {
+    if (nvt_affords(t, (nvt_cost){.nodes = a->nodes, .calls = a->calls}, 1, f->call_pos)) {
       t->skipped.nodes += a->nodes;
       t->skipped.steps += a->steps;
       t->calls += a->calls;

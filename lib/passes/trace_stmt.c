@@ -173,8 +173,14 @@ static void assign(nvt *t, const nv_stmt *s) {
 
 /* ---- if ---- */
 
-/* Marks the names that a branch may leave bound: its own targets, the carried names, those of inner ifs. */
-static void mark_targets(nvt *t, const nv_stmt_block *block, bool poison) {
+static void mark_target(nvt *t, nv_str name, nv_pos pos, nvt_targets what) {
+  nvt_slot_of(t, name)->mark = t->stamp;
+  if (what == NVT_TARGETS_POISON) nvt_rebind(t, name, nvt_poison(), pos);
+  if (what == NVT_TARGETS_BIND && !nvt_find(t, name)) nvt_bind(t, name, nvt_poison(), pos);
+}
+
+/* Those of a block: its own targets, the carried names, those of inner ifs. */
+void nvt_mark_targets(nvt *t, const nv_stmt_block *block, nvt_targets what) {
   const nv_stmt_block *stack[2 * NVT_MAX_NEST];
   uint32_t n = 0;
   t->stamp++;
@@ -189,10 +195,10 @@ static void mark_targets(nvt *t, const nv_stmt_block *block, bool poison) {
         uint32_t k;
         const nv_str name =
             s->kind == NV_STMT_MAP ? yield_name(t, a) : nvt_at(t, target_root(t, a, links, &k))->text;
-        nvt_slot_of(t, name)->mark = t->stamp;
-        if (poison && !nvt_find(t, name)) nvt_bind(t, name, nvt_poison(), nvt_at(t, a)->pos);
+        mark_target(t, name, nvt_at(t, a)->pos, what);
       }
-      for (uint32_t k = 0; k < s->ncarry; k++) nvt_slot_of(t, s->carry[k])->mark = t->stamp;
+      for (uint32_t k = 0; k < s->ncarry; k++)
+        mark_target(t, s->carry[k], s->pos, what == NVT_TARGETS_POISON ? what : NVT_TARGETS_MARK);
       if (s->kind == NV_STMT_IF && n + 2 <= 2 * NVT_MAX_NEST) {
         if (s->then_) stack[n++] = s->then_;
         if (s->else_) stack[n++] = s->else_;
@@ -211,8 +217,8 @@ static void start_if(nvt *t, const nv_stmt *s) {
               "the condition of an if is static, not %s%s", nvt_show(t, v),
               v.kind == NVT_ARRAY ? "; where(condition, a, b) chooses element by element" : "");
   if (bad || nvt_is_poison(v)) { /* neither branch is traced: what they bind is poison */
-    mark_targets(t, s->then_, true);
-    mark_targets(t, s->else_, true);
+    nvt_mark_targets(t, s->then_, NVT_TARGETS_BIND);
+    nvt_mark_targets(t, s->else_, NVT_TARGETS_BIND);
     return;
   }
   const bool yes = nvt_truth(v);
@@ -226,9 +232,10 @@ static void start_if(nvt *t, const nv_stmt *s) {
 /* Names bound in both branches, or before, keep what the branch gave them. */
 static void end_if(nvt *t, const nv_stmt *s, bool yes) {
   const uint32_t mark = t->scopes[t->nscopes - 1], n = t->nbindings - mark;
-  nvt_binding *made = NV_NEW_N(t->c, nvt_binding, (size_t)n + 1);
+  NV_GROW(t->c, t->leaving, t->leaving_cap, (size_t)n + 1);
+  nvt_binding *made = t->leaving;
   if (n) memcpy(made, t->bindings + mark, n * sizeof *made);
-  mark_targets(t, yes ? s->else_ : s->then_, false);
+  nvt_mark_targets(t, yes ? s->else_ : s->then_, NVT_TARGETS_MARK);
   nvt_scope_pop(t);
   for (uint32_t i = 0; i < n; i++)
     if (nvt_find(t, made[i].name) || t->slots[made[i].name].mark == t->stamp)
@@ -236,6 +243,19 @@ static void end_if(nvt *t, const nv_stmt *s, bool yes) {
 }
 
 /* ---- for ---- */
+
+/* Is there room for the nodes of all iterations? false: reported. Of a loop that may have too many the iterations are
+ * walked beforehand, and with them those of the loops inside. */
+static bool affords_loop(nvt *t, const nv_stmt *s, const nvt_seq *list, nv_pos pos) {
+  const nvt_cost body = nvt_cost_of_block(t, s->then_);
+  const int64_t room = NVT_MAX_NODES - t->g->nnodes - t->skipped.nodes;
+  if (!nvt_affords(t, body, list->n, pos)) return false;
+  if (!list->n || body.peak <= room / list->n) return true;
+  if (t->foreseen.frames == t->nframes && t->nwork > t->foreseen.work) return true;
+  t->foreseen.frames = t->nframes;
+  t->foreseen.work = t->nwork;
+  return nvt_affords(t, (nvt_cost){.nodes = nvt_foresee(t, s, list, room)}, 1, pos);
+}
 
 static void start_for(nvt *t, const nv_stmt *s) {
   nvt_val v = nvt_pop(t);
@@ -252,7 +272,7 @@ static void start_for(nvt *t, const nv_stmt *s) {
     nvt_over(t, pos, "more than %lld iterations", (long long)NVT_MAX_ITERATIONS);
     good = false;
   }
-  if (good && s->then_ && !nvt_affords(t, nvt_least_of_loop(t, s), v.u.seq->n, pos)) good = false;
+  if (good && s->then_ && !affords_loop(t, s, v.u.seq, pos)) good = false;
   if (!good) {
     for (uint32_t i = 0; i < s->ncarry; i++) nvt_rebind(t, s->carry[i], nvt_poison(), s->pos);
     return;
@@ -261,9 +281,11 @@ static void start_for(nvt *t, const nv_stmt *s) {
   nvt_do_work(t, NVT_FOR_NEXT, NV_NONE, 0, s);
 }
 
+enum { MOST_AFTER_ERROR = 256 }; /* iterations that are traced where an error was found: they find more of them */
+
 static void next_of_for(nvt *t, const nv_stmt *s, uint32_t i) {
   const nvt_val list = t->vals[t->nvals - 1];
-  if (i >= list.u.seq->n || t->stop) {
+  if (i >= list.u.seq->n || t->stop || (t->failed && i >= MOST_AFTER_ERROR)) {
     t->nvals--;
     return;
   }
@@ -275,15 +297,14 @@ static void next_of_for(nvt *t, const nv_stmt *s, uint32_t i) {
 }
 
 static void end_of_for(nvt *t, const nv_stmt *s) {
-  nvt_val *carried = NV_NEW_N(t->c, nvt_val, (size_t)s->ncarry + 1);
-  nv_pos *pos = NV_NEW_N(t->c, nv_pos, (size_t)s->ncarry + 1);
+  NV_GROW(t->c, t->leaving, t->leaving_cap, (size_t)s->ncarry + 1);
   for (uint32_t i = 0; i < s->ncarry; i++) {
     const nvt_binding *b = nvt_find(t, s->carry[i]);
-    carried[i] = b ? b->value : nvt_poison();
-    pos[i] = b ? b->pos : s->pos;
+    t->leaving[i].value = b ? b->value : nvt_poison();
+    t->leaving[i].pos = b ? b->pos : s->pos;
   }
   nvt_scope_pop(t);
-  for (uint32_t i = 0; i < s->ncarry; i++) nvt_rebind(t, s->carry[i], carried[i], pos[i]);
+  for (uint32_t i = 0; i < s->ncarry; i++) nvt_rebind(t, s->carry[i], t->leaving[i].value, t->leaving[i].pos);
 }
 
 /* ---- blocks ---- */

@@ -68,6 +68,7 @@ static bool report(nvt *t, nv_pos pos, const char *format, va_list ap) {
 
 bool nvt_error(nvt *t, nv_pos pos, const char *format, ...) {
   va_list ap;
+  if (t->foresight) return false;
   if (t->rehearsal) { /* the real thing will find it */
     t->stop = true;
     return false;
@@ -87,7 +88,7 @@ void nvt_over(nvt *t, nv_pos pos, const char *format, ...) {
 }
 
 void nvt_warn(nvt *t, nv_pos pos, const char *format, ...) {
-  if (t->rehearsal || t->c->ndiags >= MOST_WARNINGS) return;
+  if (t->rehearsal || t->foresight || t->c->ndiags >= MOST_WARNINGS) return;
   va_list ap;
   va_start(ap, format);
   pos = nvt_place(t, pos);
@@ -99,7 +100,7 @@ void nvt_warn(nvt *t, nv_pos pos, const char *format, ...) {
 
 void nvt_refuse(nvt *t, nv_pos pos, const char *format, ...) {
   va_list ap;
-  if (t->rehearsal) return;
+  if (t->rehearsal || t->foresight) return;
   va_start(ap, format);
   const char *what = text_of(t, format, ap);
   va_end(ap);
@@ -189,6 +190,7 @@ static int by_text(const void *a, const void *b) {
 
 void nvt_count(nvt *t, int64_t steps) {
   t->steps += steps;
+  if (t->foresight) return;
   if (t->rehearsal) nvt_too_long(t);
   const int64_t nodes = t->g->nnodes + t->skipped.nodes;
   if (t->stop || t->steps <= NVT_MAX_STEPS || t->steps / 32 <= nodes + NVT_MAX_STEPS / 32) return;
