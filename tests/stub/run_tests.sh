@@ -80,7 +80,7 @@ generate() {
 open('consts.npy', 'wb').write(b'\x93NUMPY\1\0' + struct.pack('<H', len(h)) + h + struct.pack('<4096f', *[k % 13 / 2 for k in range(4096)]))"
   "$build/nuvecc" consts.yaml -o .
   PATH="$bed/bin:$PATH" make -s -f consts.mk
-  for s in forms second keys states lists; do
+  for s in forms second keys states lists steps; do
     "$build/nuvecc" "$stub/$s.yaml" -o .
     PATH="$bed/bin:$PATH" make -s -f $s.mk
   done
@@ -129,9 +129,9 @@ states() { # twice: as it is, and under the sanitizers
     export HOSTMETAL_TYPES=0
   done
 }
-lists() {
-  "$bed/bin/hostcc" -std=c99 $WARN "$stub/lists.c" lists.c -I. -o lists_app $FRAMEWORKS
-  HOSTMETAL_TYPES=0 ./lists_app
+by_hand() { # a program over one spec's stub
+  "$bed/bin/hostcc" -std=c99 $WARN "$stub/$1.c" $1.c -I. -o $1_app $FRAMEWORKS
+  HOSTMETAL_TYPES=0 ./$1_app
 }
 consts() { # also with another folder for the results
   for san in '' '-O1 -fsanitize=address,undefined -fno-sanitize-recover=all'; do
@@ -189,7 +189,8 @@ group "clang's analyzer finds nothing" analyzed
 group 'symbols and data' symbols
 group 'two graphs in one program' app
 group 'statics, variants, trainable bits' keys
-group 'lists of different lengths' lists
+group 'lists of different lengths' by_hand lists
+group 'steps: random keys, state passed through, batches, one buffer twice' by_hand steps
 group 'states: steps, files, every failure in turn' states
 group 'constant arrays in a data file' consts
 group 'a million calls, and what a second call costs' null
