@@ -345,7 +345,8 @@ def reads():
     case('take_along_axis(x, i, 0)', taken_along(y, i[:, :1], 0), x=y, i=i[:, :1])
     case('take_along_axis(x, i, 1)', taken_along(y[:1], i, 1), x=y[:1], i=i)
     case('take_along_axis(x, i, 1)', taken_along(y, i[:0, :1].reshape(1, 0), 1), x=y, i=i[:0, :1].reshape(1, 0))
-    case('take_along_axis(x, i)', taken_along(y.reshape(-1), i[:, 0], 0), x=y, i=i[:, 0])
+    case('take_along_axis(x, i, None)', taken_along(y.reshape(-1), i[:, 0], 0), x=y, i=i[:, 0])
+    case('take_along_axis(x, i)', taken_along(y, i, 1), x=y, i=i)
 
     a, b = np.array([0, 3, -1, 7], 'int32'), np.array([[2], [-5], [4]], 'int64')
     for axes in ([0, 1], [1, 0], [0, 2], [2, 1]):
