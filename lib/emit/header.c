@@ -144,8 +144,8 @@ static void put_context(nv_buf *b, const nv_module *m) {
 " * the context. */\n"
 "const char *%s_error(%s_context *context);\n\n", name, name);
   nv_printf(b,
-"/* Gives back the buffer of an output that a call allocated, and clears its memory fields%s. Needs no context. */\n"
-"void %s_release(nuvec_array *array);\n", nv_any_open(m) ? " and its shape" : "", name);
+"/* Gives back the buffer of an output that a call allocated, and clears its memory fields%s Needs no context. */\n"
+"void %s_release(nuvec_array *array);\n", nv_any_open(m) ? "\n * and its shape." : ".", name);
 }
 
 void nv_emit_header(nv_buf *b, const nv_module *m) {

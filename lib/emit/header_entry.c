@@ -11,6 +11,8 @@
 
 static void put_ports(nv_buf *b, const nv_graph *g, const char *what, const nv_port *ports, uint32_t n,
                       const nv_spot *spots, const uint32_t *align) {
+  enum { LONGEST_TYPE = 60 }; /* of open sizes, before the size in bytes */
+  int64_t known;
   for (uint32_t k = 0; k < n; k++) {
     nv_printf(b, " *   %s %u  ", what, (unsigned)k);
     nv_put_comment(b, nv_text(g->c, ports[k].name));
@@ -18,11 +20,17 @@ static void put_ports(nv_buf *b, const nv_graph *g, const char *what, const nv_p
     nv_buf type;
     nv_buf_init(&type, g->c);
     nv_put_value_type(&type, g, ports[k].value);
-    nv_put_comment(b, nv_buf_text(&type));
+    const nv_dim bytes = nv_value_size(g, ports[k].value);
+    if (type.n + nv_dim_size(g->c, bytes) < LONGEST_TYPE || nv_dim_is_const(g->c, bytes, &known)) {
+      nv_put_comment(b, nv_buf_text(&type));
+      nv_puts(b, ", ");
+      nv_put_size_comment(b, bytes);
+      nv_puts(b, " bytes");
+    } else {
+      nv_printf(b, "%s, rank %u", nv_dtype_name[nv_dtype_of(g, ports[k].value)],
+                (unsigned)nv_shape_rank(g->c, nv_shape_at(g, ports[k].value)));
+    }
     nv_drop(g->c, type.p);
-    nv_puts(b, ", ");
-    nv_put_size_comment(b, nv_value_size(g, ports[k].value));
-    nv_puts(b, " bytes");
     if (align[k] > nv_dtype_size[nv_dtype_of(g, ports[k].value)])
       nv_printf(b, ", offset a multiple of %u", (unsigned)align[k]);
     if (spots[k].source == NV_FROM_BOUND) nv_puts(b, " (bound)");
@@ -55,6 +63,7 @@ static void put_key_values(nv_buf *b, const nv_view *v, uint32_t i) {
 
 /* Sizes that a call says, and what they must keep to. */
 static void put_sizes(nv_buf *b, const nv_graph *g) {
+  enum { LONGEST_GUARD = 100 };
   for (uint32_t k = 0; k < g->nsources; k++) {
     int64_t least, most;
     nv_dim_bounds(g->c, g->sources[k].symbol, &least, &most);
@@ -69,6 +78,7 @@ static void put_sizes(nv_buf *b, const nv_graph *g) {
     nv_buf_init(&text, g->c);
     nv_put_guard(&text, &g->guards[k]);
     nv_puts(b, " *   must hold: ");
+    if (text.n > LONGEST_GUARD) text.n = LONGEST_GUARD;
     nv_put_comment(b, nv_buf_text(&text));
     nv_putc(b, '\n');
     nv_drop(g->c, text.p);
@@ -179,7 +189,7 @@ static void put_call(const writer *w, bool step) {
             : v->nkeys ? ",\n * and the other members: they select the signature"
                        : ":\n * they select the signature",
             is_open(v) ? "memory of the context" : "constants of this library",
-            is_open(v) ? ", NUVEC_GUARD" : "",
+            is_open(v) ? ",\n * NUVEC_GUARD" : "",
             several     ? ", NUVEC_SIGNATURE (none fits)"
             : !v->flat ? ""
                        : ", NUVEC_SIGNATURE (wrong numbers of arrays)",

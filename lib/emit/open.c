@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_TEXT = 200 /* of a size in messages */, LONGEST_COMMENT = 80 };
+enum { LONGEST_TEXT = 64 /* of a size in messages */, LONGEST_COMMENT = 80 };
 
 typedef struct operation {
   const char *op; /* NVR_ADD, … */
@@ -160,7 +160,10 @@ static void put_dim_string(nv_buf *b, nv_dim d) {
   nv_buf text;
   nv_buf_init(&text, b->c);
   if (nv_dim_size(b->c, d) < LONGEST_TEXT) nv_put_dim(&text, d);
-  else nv_puts(&text, "a size that follows from others");
+  if (!text.n || text.n > LONGEST_TEXT) {
+    text.n = 0;
+    nv_puts(&text, "a size that follows from others");
+  }
   nv_put_cstring(b, nv_buf_text(&text));
   nv_drop(b->c, text.p);
 }
@@ -244,7 +247,7 @@ static void put_guards(writer *w) {
       int64_t known;
       if (nv_dim_is_const(g->c, d, &known)) nv_puts(&w->rows, "NULL");
       else put_dim_string(&w->rows, d);
-      nv_puts(&w->rows, ", ");
+      nv_puts(&w->rows, side ? ",\n     " : ", ");
     }
     if (guard->origin == NV_NONE) {
       nv_puts(&w->rows, "NULL},\n");
@@ -318,8 +321,8 @@ static void put_operations(const writer *w) {
 }
 
 static void put_name(const writer *w, const char *name, uint32_t n) {
-  if (n) nv_printf(w->b, "nvr_%u_%u_%s, ", w->entry, w->signature, name);
-  else nv_puts(w->b, "NULL, ");
+  if (n) nv_printf(w->b, "    nvr_%u_%u_%s,\n", w->entry, w->signature, name);
+  else nv_puts(w->b, "    NULL,\n");
 }
 
 void nv_put_open(nv_buf *b, const nv_program *program, uint32_t entry, uint32_t signature) {
@@ -343,15 +346,14 @@ void nv_put_open(nv_buf *b, const nv_program *program, uint32_t entry, uint32_t 
   put_sizes(&w);
   put_operations(&w);
   nv_put(b, w.rows.p, w.rows.n);
-  nv_printf(b, "static const nvr_open_sizes nvr_%u_%u_open = {\n    ", w.entry, w.signature);
+  nv_printf(b, "static const nvr_open_sizes nvr_%u_%u_open = {\n", w.entry, w.signature);
   put_name(&w, "sources", g->nsources);
   put_name(&w, "steps", w.line.n);
   put_name(&w, "open_inputs", ninputs);
   put_name(&w, "open_outputs", noutputs);
-  nv_puts(b, "\n    ");
   put_name(&w, "guards", g->nguards);
   put_name(&w, "slots", program->plan->nslots);
-  nv_printf(b, "%u, %u, %u, %u, %u, %u};\n", (unsigned)g->nsources, (unsigned)w.line.n, (unsigned)ninputs,
+  nv_printf(b, "    %u, %u, %u, %u, %u, %u};\n", (unsigned)g->nsources, (unsigned)w.line.n, (unsigned)ninputs,
             (unsigned)noutputs, (unsigned)g->nguards, (unsigned)program->plan->nslots);
   nv_drop(c, w.rows.p);
   nv_drop(c, w.line.list);
