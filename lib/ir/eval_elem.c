@@ -80,6 +80,7 @@ void nv_from_carrier(nv_dtype d, const void *carrier, void *to, size_t n) {
 #define BY(f)
 #define AT(f)
 #define OF(f)
+#define OF_ANY(f)
 #define F(e)
 #define FT(e)
 #define FI(e)

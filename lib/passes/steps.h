@@ -16,7 +16,8 @@ bool nvt_axis_attr(nvt *t, const nvt_opcall *call, uint32_t k, uint32_t rank, ui
 bool nvt_dtype_attr(nvt *t, const nvt_opcall *call, uint32_t k, nv_dtype none, nv_dtype *out); /* none: of None */
 void nvt_step_origin(nvt *t, const nvt_opcall *call, bool last);
 nv_value nvt_reshaped(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *dims, uint32_t rank);
-/* The same to a shape whose sizes may be open; v fits it. */
+/* To a shape whose sizes may be open; v fits it. */
+nv_value nvt_reshaped_to(nvt *t, const nvt_opcall *call, bool last, nv_value v, nv_shape shape);
 nv_value nvt_repeated_to(nvt *t, const nvt_opcall *call, bool last, nv_value v, nv_shape shape);
 nv_value nvt_repeated(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *dims, uint32_t rank);
 nv_value nvt_transposed(nvt *t, const nvt_opcall *call, bool last, nv_value v, const int64_t *perm);

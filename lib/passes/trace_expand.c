@@ -128,6 +128,7 @@ static nvt_val of_array(nvt *t, const nvt_opcall *call, nvt_val (*made)(nvt *, c
 #define BY(f) return nvt_##f(t, call);
 #define AT(f) return nvt_open_steps(t, call, &open) ? open : nvt_##f(t, call);
 #define OF(f) return nvt_open_steps(t, call, &open) ? open : of_array(t, call, nvt_##f);
+#define OF_ANY(f) return of_array(t, call, nvt_##f);
 #define OP(name, how, ...) \
   case NV_OP_##name:       \
     how break;

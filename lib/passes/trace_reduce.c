@@ -1,5 +1,6 @@
 /* trace_reduce.c - tracing: reductions that have no node of their own (var, std, logsumexp, softmax, argmax, those that
- * pass over NaN). They become sums, means, maxima and element-wise ops, in float32 inside, and are rounded once. */
+ * pass over NaN). They become sums, means, maxima and element-wise ops, in float32 inside, and are rounded once. Sizes
+ * may be open where nothing is counted while tracing. */
 #include "steps.h"
 
 #include "../ir/eval.h"
@@ -9,11 +10,13 @@ typedef struct reduction {
   const nvt_opcall *call;
   nvt_val x;                 /* the operand */
   nv_dtype from, to;         /* its dtype; the result's */
-  int64_t dims[NV_MAX_RANK], axes[NV_MAX_RANK];
+  nv_dim dims[NV_MAX_RANK];
+  int64_t axes[NV_MAX_RANK];
   uint32_t rank, naxes;
   bool keep;                 /* keepdims */
-  int64_t count;             /* elements that become one */
+  int64_t count;             /* elements that become one, OPEN: a call's sizes say */
 } reduction;
+enum { OPEN = -1 };
 
 /* ---- steps ---- */
 
@@ -46,15 +49,15 @@ static nvt_val over(reduction *r, bool last, nv_op op, nvt_val v, bool keep) {
   return nvt_apply_op(r->t, &step);
 }
 
-/* The shape of the result. */
-static uint32_t result_dims(const reduction *r, int64_t *dims) {
+static nv_shape result_shape(const reduction *r) {
+  nv_dim dims[NV_MAX_RANK];
   uint32_t n = 0, next = 0;
   for (uint32_t k = 0; k < r->rank; k++) {
     const bool reduced = next < r->naxes && r->axes[next] == k;
     next += reduced;
-    if (!reduced || r->keep) dims[n++] = reduced ? 1 : r->dims[k];
+    if (!reduced || r->keep) dims[n++] = reduced ? nv_dim_const(r->t->c, 1) : r->dims[k];
   }
-  return n;
+  return nv_shape_make(r->t->c, dims, n);
 }
 
 /* Is what has the dtype float32 and its axes kept the result? */
@@ -62,17 +65,13 @@ static bool is_result(const reduction *r) { return r->to == NV_F32 && (r->keep |
 
 /* Such a value made the result. */
 static nvt_val finished(reduction *r, nvt_val v) {
-  int64_t dims[NV_MAX_RANK];
-  const uint32_t n = result_dims(r, dims);
   v = converted(r, r->keep || !r->naxes, v, r->to);
-  return v.kind == NVT_ARRAY ? nvt_done(nvt_reshaped(r->t, r->call, true, v.u.v, dims, n)) : v;
+  return v.kind == NVT_ARRAY ? nvt_done(nvt_reshaped_to(r->t, r->call, true, v.u.v, result_shape(r))) : v;
 }
 
 static nvt_val everywhere(reduction *r, nv_dtype d, uint64_t pattern) {
-  int64_t dims[NV_MAX_RANK];
-  const uint32_t n = result_dims(r, dims);
   const nvt_val v = bits(r, d, pattern);
-  return v.kind == NVT_ARRAY ? nvt_done(nvt_repeated(r->t, r->call, true, v.u.v, dims, n)) : v;
+  return v.kind == NVT_ARRAY ? nvt_done(nvt_repeated_to(r->t, r->call, true, v.u.v, result_shape(r))) : v;
 }
 
 /* ---- what the call says ---- */
@@ -93,7 +92,9 @@ static bool read_call(reduction *r, nv_value x, uint32_t keep) {
   r->from = nv_dtype_of(r->t->g, x);
   r->to = nv_at_least_float(r->from);
   r->x = nvt_array(x);
-  r->rank = nvt_sizes_of(r->t, x, r->dims);
+  const nv_shape shape = nv_shape_at(r->t->g, x);
+  r->rank = nv_shape_rank(r->t->c, shape);
+  for (uint32_t k = 0; k < r->rank; k++) r->dims[k] = nv_shape_dims(r->t->c, shape)[k];
   if (!nv_is(r->from, nv_ops[call->op].domain)) {
     nvt_error(r->t, call->pos, "%s has no %s form", nv_ops[call->op].name, nv_dtype_name[r->from]);
     return false;
@@ -103,8 +104,9 @@ static bool read_call(reduction *r, nv_value x, uint32_t keep) {
   else if (!nvt_axes(r->t, call, 0, &axis, r->rank, r->axes, &r->naxes))
     return false;
   compare_axes(r->axes, r->naxes);
-  r->count = 1;
-  for (uint32_t k = 0; k < r->naxes; k++) r->count *= r->dims[r->axes[k]];
+  nv_dim count = nv_dim_const(r->t->c, 1);
+  for (uint32_t k = 0; k < r->naxes; k++) count = nv_dim_mul(r->t->c, count, r->dims[r->axes[k]]);
+  if (!nv_dim_is_const(r->t->c, count, &r->count)) r->count = OPEN;
   r->keep = true;
   if (keep == NV_NONE) return true;
   const nvt_arg a = nvt_attr(call, keep);
@@ -114,8 +116,9 @@ static bool read_call(reduction *r, nv_value x, uint32_t keep) {
 }
 
 static bool is_empty(const reduction *r) {
+  int64_t n;
   for (uint32_t k = 0; k < r->rank; k++)
-    if (r->dims[k] == 0) return true;
+    if (nv_dim_is_const(r->t->c, r->dims[k], &n) && n == 0) return true;
   return false;
 }
 
@@ -133,6 +136,7 @@ static nvt_val variance(reduction *r, nv_value x) {
   int64_t ddof;
   if (!read_call(r, x, 1) || !nvt_int_attr(r->t, r->call, 2, &ddof)) return nvt_poison();
   const bool root = r->call->op == NV_OP_std, scales = ddof != 0, whole = r->to == NV_F32;
+  if (scales && r->count == OPEN) return nvt_refuse_open(r->t, r->call);
   const nvt_val v = converted(r, false, r->x, NV_F32);
   const nvt_val d = of2(r, false, NV_OP_subtract, v, over(r, false, NV_OP_mean, v, true));
   nvt_val y = over(r, whole && !scales && !root, NV_OP_mean, of(r, false, NV_OP_square, d), r->keep);
@@ -217,22 +221,24 @@ static nvt_val place_keys(reduction *r, nvt_val i) {
 
 static nvt_val place_of_extreme(reduction *r, nv_value x) {
   const nvt_arg axis = nvt_attr(r->call, 0);
-  int64_t dims[NV_MAX_RANK], line[NV_MAX_RANK];
+  int64_t line[NV_MAX_RANK];
   if (axis.v.kind != NVT_NONE && axis.v.kind != NVT_INT) {
     nvt_wrong_attr(r->t, r->call, 0, &axis, "an int or None");
     return nvt_poison();
   }
   if (!read_call(r, x, 1) || of_nothing(r, x)) return nvt_poison();
+  if (r->count == OPEN) return nvt_refuse_open(r->t, r->call);
   if (r->count > INT64_C(1) << 32) {
     nvt_error(r->t, r->call->pos, "%s over %lld elements: their numbers are uint32", nv_ops[r->call->op].name,
               (long long)r->count);
     return nvt_poison();
   }
-  const uint32_t n = result_dims(r, dims);
+  const nv_shape shape = result_shape(r);
+  const bool same = nv_shape_rank(r->t->c, shape) == (axis.v.kind == NVT_NONE ? 1 : r->rank);
   if (axis.v.kind == NVT_NONE) { /* all axes as one */
     r->x = nvt_done(nvt_reshaped(r->t, r->call, false, x, &r->count, 1));
     if (r->x.kind != NVT_ARRAY) return r->x;
-    r->dims[0] = r->count;
+    r->dims[0] = nv_dim_const(r->t->c, r->count);
     r->rank = r->naxes = 1;
     r->axes[0] = 0;
   }
@@ -247,9 +253,8 @@ static nvt_val place_of_extreme(reduction *r, nv_value x) {
   } else {
     i = of(r, false, NV_OP_bitwise_invert, over(r, false, NV_OP_max, place_keys(r, i), true));
   }
-  const bool same = n == r->rank;
   i = converted(r, same, i, NV_U32);
-  return i.kind == NVT_ARRAY ? nvt_done(nvt_reshaped(r->t, r->call, true, i.u.v, dims, n)) : i;
+  return i.kind == NVT_ARRAY ? nvt_done(nvt_reshaped_to(r->t, r->call, true, i.u.v, shape)) : i;
 }
 
 /* ---- without NaN ---- */

@@ -77,6 +77,11 @@ nv_value nvt_repeated(nvt *t, const nvt_opcall *call, bool last, nv_value v, con
   return to_shape(t, call, last, NV_OP_broadcast_to, v, dims, rank);
 }
 
+nv_value nvt_reshaped_to(nvt *t, const nvt_opcall *call, bool last, nv_value v, nv_shape shape) {
+  if (v == NV_NONE || shape == nv_shape_at(t->g, v)) return v;
+  return emit(t, call, last, NV_OP_reshape, v, NULL, 0, shape);
+}
+
 nv_value nvt_repeated_to(nvt *t, const nvt_opcall *call, bool last, nv_value v, nv_shape shape) {
   if (v == NV_NONE || shape == nv_shape_at(t->g, v)) return v;
   return emit(t, call, last, NV_OP_broadcast_to, v, NULL, 0, shape);
@@ -136,10 +141,12 @@ nvt_val nvt_step(nvt *t, const nvt_opcall *call, bool last, nv_op op, nvt_val a,
 /* ---- views ---- */
 
 nvt_val nvt_flatten(nvt *t, const nvt_opcall *call, nv_value x) {
-  int64_t dims[NV_MAX_RANK], out[NV_MAX_RANK], n = 1;
-  const uint32_t rank = nvt_sizes_of(t, x, dims);
+  const nv_shape shape = nv_shape_at(t->g, x);
+  const nv_dim *dims = nv_shape_dims(t->c, shape), one = nv_dim_const(t->c, 1);
+  const uint32_t rank = nv_shape_rank(t->c, shape);
+  nv_dim out[NV_MAX_RANK];
   uint32_t from, to, m = 0;
-  if (rank == 0) return nvt_done(nvt_reshaped(t, call, true, x, &n, 1));
+  if (rank == 0) return nvt_done(nvt_reshaped_to(t, call, true, x, nv_shape_make(t->c, &one, 1)));
   if (!nvt_axis_attr(t, call, 0, rank, &from) || !nvt_axis_attr(t, call, 1, rank, &to)) return nvt_poison();
   if (from > to) {
     nvt_error(t, call->pos, "flatten: start_axis %u stands behind end_axis %u", from, to);
@@ -147,30 +154,35 @@ nvt_val nvt_flatten(nvt *t, const nvt_opcall *call, nv_value x) {
   }
   for (uint32_t k = 0; k < rank; k++) {
     if (k > from && k <= to)
-      out[m - 1] *= dims[k];
+      out[m - 1] = nv_dim_mul(t->c, out[m - 1], dims[k]);
     else
       out[m++] = dims[k];
   }
-  return nvt_done(nvt_reshaped(t, call, true, x, out, m));
+  return nvt_done(nvt_reshaped_to(t, call, true, x, nv_shape_make(t->c, out, m)));
 }
 
 nvt_val nvt_unflatten(nvt *t, const nvt_opcall *call, nv_value x) {
-  int64_t dims[NV_MAX_RANK], out[2 * NV_MAX_RANK];
-  const uint32_t rank = nvt_sizes_of(t, x, dims);
+  const nv_shape shape = nv_shape_at(t->g, x);
+  const nv_dim *dims = nv_shape_dims(t->c, shape);
+  const uint32_t rank = nv_shape_rank(t->c, shape);
+  nv_dim out[2 * NV_MAX_RANK];
   uint32_t axis, m = 0;
   nv_shape parts;
   const nvt_arg a = nvt_attr(call, 1);
   if (!nvt_axis_attr(t, call, 0, rank, &axis) ||
-      !nvt_sizes(t, call, 1, &a, nv_shape_of_ints(t->c, &dims[axis], 1), true, &parts))
+      !nvt_sizes(t, call, 1, &a, nv_shape_make(t->c, &dims[axis], 1), true, &parts))
     return nvt_poison();
   for (uint32_t k = 0; k < rank; k++) {
     if (k != axis)
       out[m++] = dims[k];
     else
-      for (uint32_t i = 0; i < nv_shape_rank(t->c, parts); i++)
-        out[m++] = nv_dim_value(t->c, nv_shape_dims(t->c, parts)[i]);
+      for (uint32_t i = 0; i < nv_shape_rank(t->c, parts); i++) out[m++] = nv_shape_dims(t->c, parts)[i];
   }
-  return nvt_done(nvt_reshaped(t, call, true, x, out, m));
+  if (m > NV_MAX_RANK) {
+    nvt_error(t, call->pos, "rank %u is over the limit of %d", m, NV_MAX_RANK);
+    return nvt_poison();
+  }
+  return nvt_done(nvt_reshaped_to(t, call, true, x, nv_shape_make(t->c, out, m)));
 }
 
 nvt_val nvt_moveaxis(nvt *t, const nvt_opcall *call, nv_value x) {
