@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """run_corpus.py - runs the specs of tests/corpus that the compiler is far enough for: every run of a spec through
-hostrun --compare (evaluator, unfused, fused, both subnormal modes), the outputs against its want files.
+hostrun --compare (evaluator, unfused, fused, both subnormal modes), the outputs against its want files; those with open
+sizes also on random inputs of many sizes.
 run_corpus.py [NAME …]. Specs beyond STAGE must be refused in words ("not supported yet") or pass. Ends with
 "N passed, N failed"."""
 import json
@@ -30,11 +31,16 @@ def differences(got, want):
     return bad + ['%s: not wanted' % k for k in got if k not in want]
 
 
+def stats(spec):
+    r = subprocess.run([os.path.join(BUILD, 'nuvecc'), '--stats=json', spec], stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True)
+    return r.returncode, r.stdout
+
+
 def refused(spec):
     """What nuvecc says of a spec, None when it compiles."""
-    r = subprocess.run([os.path.join(BUILD, 'nuvecc'), '--stats', spec], stdout=subprocess.PIPE,
-                       stderr=subprocess.STDOUT, text=True)
-    return None if r.returncode == 0 else (r.returncode, r.stdout)
+    code, text = stats(spec)
+    return None if code == 0 else (code, text)
 
 
 def run(e, tmp):
@@ -43,6 +49,8 @@ def run(e, tmp):
     for k, r in enumerate(e['runs']):
         lines.append('%s %d %s %s\n' % (e['entry'], r.get('signature', 0), os.path.join(CORPUS, r['in']),
                                         os.path.join(tmp, 'out%d.json' % k)))
+    lines += ['%s %d random=%d -\n' % (p['entry'], p['signature'], k)  # many sizes
+              for k, p in enumerate(json.loads(stats(spec)[1])['entries']) if 'sizes' in p]
     batch = os.path.join(tmp, 'batch')
     with open(batch, 'w', encoding='utf-8') as f:
         f.writelines(lines)

@@ -4,7 +4,8 @@
  *   hostrun SPEC [--entry=E] [--signature=K] (--inputs=IN | --random=SEED [--dim NAME=VALUE]…) [--outputs=OUT]
  *           [--no-fuse] [--compare]
  *   hostrun SPEC --all --random=SEED [--compare]         every entry and signature
- *   hostrun SPEC --batch=FILE [--compare]                a line a run: ENTRY SIGNATURE IN OUT [OUT-FLUSHED]
+ *   hostrun SPEC --batch=FILE [--compare]                a line a run: ENTRY SIGNATURE IN OUT [OUT-FLUSHED]; IN may be
+ *                                                        random=SEED, OUT -
  *
  * --compare runs the evaluator, the unfused and the fused kernels, on the bed in both subnormal modes, and says which
  * bits differ, where; on the bed it also holds the bytes that each launch really touched against --stats. Exit status 0
@@ -26,6 +27,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- the bed's controls (tests/hostmetal/rt/msl_rt.h), found at run time: on a Mac there are none ---- */
@@ -502,7 +504,7 @@ static bool run(built *fused, built *unfused, const job *j) {
 
 /* ---- random sizes ---- */
 
-enum { ROUNDS = 40, MANY_BYTES = 1 << 23 };
+enum { ROUNDS = 40, MANY_BYTES = 1 << 23, ENOUGH = 10, SECONDS = 5 };
 
 static bool is_small(nuvecc_unit *u, size_t program, const int64_t *sizes) {
   const nuvecc_program *p = nuvecc_get_program(u, program);
@@ -557,7 +559,9 @@ static void run_random(built *fused, built *unfused, const job *j) {
   if (all) {
     if (!run(fused, unfused, &one)) fail("%s, signature %u: %s", p->entry, p->signature, nuvecc_error(main_->unit));
   } else {
+    const clock_t start = clock();
     for (int round = 0; round < ROUNDS; round++) {
+      if (ran >= ENOUGH && clock() - start > (clock_t)SECONDS * CLOCKS_PER_SEC) break; /* large sizes come late */
       choose(p, round, &random, sizes);
       if (round && !memcmp(sizes, last, p->nsizes * sizeof *sizes)) continue;
       memcpy(last, sizes, p->nsizes * sizeof *sizes);
@@ -681,7 +685,14 @@ static void run_batch(built *fused, built *unfused) {
     int got = sscanf(line, "%255s %lu %1023s %1023s %1023s", entry, &signature, in, out, flushed);
     if (got < 4) fail("%s: a line must be ENTRY SIGNATURE IN OUT [OUT-FLUSHED]: %s", g.batch, line);
     job j = {find_program(u, entry, signature), in, strcmp(out, "-") ? out : NULL, got > 4 ? flushed : NULL, 0, NULL};
-    run(fused, unfused, &j);
+    const char *seed = value_of(in, "random");
+    if (seed) {
+      j.in = NULL;
+      j.seed = strtoull(seed, NULL, 10);
+      run_random(fused, unfused, &j);
+    } else {
+      run(fused, unfused, &j);
+    }
   }
   free(text);
 }
