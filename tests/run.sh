@@ -45,6 +45,7 @@ side_by_side() {
   group moves python3 tests/moves/run_moves.py
   group reductions python3 tests/reductions/run_reductions.py
   group rows python3 tests/run_rows.py
+  group scatters python3 tests/run_scatters.py
   group examples python3 tests/run_examples.py
   group bed sh tests/hostmetal/run_tests.sh
   group ulp-keep "$BUILD/ulp_keep" $stride

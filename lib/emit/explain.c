@@ -139,7 +139,7 @@ static void put_operands(nv_buf *b, const nv_plan *p, uint32_t launch, bool writ
 static void put_picks(nv_buf *b, const nv_plan *p, const nv_kernel *k) {
   for (uint32_t i = 0; i < k->ninstrs; i++) {
     const nv_instr *x = &k->instrs[i];
-    if (x->kind != NV_I_LOAD || !x->nargs) continue;
+    if (x->kind != NV_I_LOAD || !x->nargs || x->op != NV_OP_pick) continue;
     nv_puts(b, "    picks from ");
     nv_put_operand_name(b, p, k, x->operand);
     nv_printf(b, x->checked ? " by an index that is checked against %lld\n"
@@ -298,7 +298,7 @@ static void put_json_kernel(nv_buf *b, const nv_plan *p, uint32_t launch) {
   any = false;
   for (uint32_t i = 0; i < k->ninstrs; i++) {
     const nv_instr *x = &k->instrs[i];
-    if (x->kind != NV_I_LOAD || !x->nargs) continue;
+    if (x->kind != NV_I_LOAD || !x->nargs || x->op != NV_OP_pick) continue;
     nv_printf(b, "%s{\"from\": ", any ? ", " : "");
     nv_buf name;
     nv_buf_init(&name, b->c);

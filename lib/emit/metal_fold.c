@@ -1,5 +1,6 @@
 /* metal_fold.c - MAP kernels that fold: every thread walks the updates in order and takes those for its own element.
- * What says whether an update is one of them is computed for all, the update itself only then. */
+ * What says whether an update is one of them is computed for all, the update itself only then. Sorted updates: every
+ * thread walks its own run of them. */
 #include "metal_gen.h"
 
 static const char *joined(nv_gen *e, const nv_instr *p, const char *value, const char *update) {
@@ -27,7 +28,21 @@ void nv_gen_fold(nv_gen *e) {
   for (uint32_t i = 0; i < fold; i++)
     if (!inside[i]) nv_gen_scalar(e, 2, i, i + 1);
   const char *value = nv_gen_temporary(e, p->value), *step = e->index.variables[e->index.nsymbols - 1];
+  const char *by = e->text[p->arg[1]]; /* known already: the element's run of updates */
   nv_line(e->b, 2, "%s %s = %s;", nv_msl_type((nv_dtype)p->dtype), value, e->text[p->arg[0]]);
+  if (k->instrs[p->arg[1]].dtype == NV_I64) {
+    const char *end = nv_names_fresh(&e->names, "end");
+    nv_line(e->b, 2, "for (uint %s = uint(%s), %s = uint(%s >> 32); %s < %s; ++%s) {", step, by, end, by, step, end,
+            step);
+    nv_index_declare(&e->index, e->b, 4, NV_NONE);
+    for (uint32_t i = 0; i < fold; i++)
+      if (inside[i]) nv_gen_scalar(e, 4, i, i + 1);
+    nv_line(e->b, 4, "%s = %s;", value, joined(e, p, value, e->text[p->arg[2]]));
+    nv_line(e->b, 2, "}");
+    e->text[fold] = value;
+    nv_gen_scalar(e, 2, fold + 1, k->ninstrs);
+    return;
+  }
   nv_line(e->b, 2, "for (uint %s = 0u; %s < %lldu; ++%s) {", step, step,
           (long long)nv_dim_value(e->c, k->reduce_extent), step);
   nv_index_declare(&e->index, e->b, 4, NV_NONE);

@@ -68,8 +68,23 @@ static const char *vector_place(nv_gen *e, uint32_t i) {
                    nv_gen_vector_type(e, (nv_dtype)p->dtype), buffer, at);
 }
 
+/* What a search in a line of elements in order gives. */
+static const char *searched(nv_gen *e, uint32_t i) {
+  const nv_instr *p = &e->k->instrs[i];
+  const char *line = e->buffer[p->operand], *name = nv_format(e->c, "nv_%s", nv_ops[p->op].name);
+  int64_t at;
+  if (!nv_dim_is_const(e->c, e->offset[i], &at) || at)
+    line = nv_format(e->c, "%s + %s", line, nv_index_term(&e->index, e->offset[i]));
+  if (p->op == NV_OP_below)
+    return nv_format(e->c, "%s(%s, %lldu, %s)", name, line, (long long)p->count, e->text[p->arg[0]]);
+  const int64_t *list = nv_attr_list(e->c, p->attr), run = list[nv_attr_count(e->c, p->attr) - 1];
+  return nv_format(e->c, "%s(%s, %lldu, %lldu, uint(%s))", name, line, (long long)p->count, (long long)run,
+                   e->text[p->arg[0]]);
+}
+
 const char *nv_gen_read(nv_gen *e, uint32_t i) {
   const nv_instr *p = &e->k->instrs[i];
+  if (nv_picks(p) && p->op != NV_OP_pick) return searched(e, i);
   const bool vector = e->width == 4 && e->vector[p->operand];
   const char *read = vector ? vector_place(e, i) : nv_format(e->c, "%s[%s]", e->buffer[p->operand], place_text(e, i));
   if (!nv_picks(p) || !p->checked) return read;

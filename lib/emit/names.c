@@ -41,7 +41,7 @@ static const char *ops_of(nv_ctx *c, const nv_graph *g, const nv_kernel *k, uint
       continue;
     }
     nv_printf(&b, "%s%s", b.n ? "_" : "",
-              short_name(nv_ops[nv_picks(p) ? NV_OP_pick : p->kind == NV_I_FOLD ? k->reduce_op : (nv_op)p->op].name));
+              short_name(nv_ops[p->kind == NV_I_FOLD ? k->reduce_op : (nv_op)p->op].name));
     if (p->kind == NV_I_SCAN && k->scan.part != NV_SCAN_WHOLE)
       nv_puts(&b, k->scan.part == NV_SCAN_TOTALS ? "_totals" : "_blocks");
     if (b.n <= KEPT) kept = b.n;

@@ -14,6 +14,27 @@ void nv_kernel_rates(nv_ctx *c, const nv_kernel *k, bool *each) {
   }
 }
 
+uint32_t nv_kernel_live(nv_ctx *c, const nv_kernel *k) {
+  uint32_t cap = 0, live = 0, most = 0;
+  uint32_t *last_use = nv_grow(c, NULL, &cap, (size_t)k->ninstrs + 1, sizeof *last_use);
+  for (uint32_t i = 0; i < k->ninstrs; i++) {
+    last_use[i] = i;
+    for (uint32_t a = 0; a < k->instrs[i].nargs; a++) last_use[k->instrs[i].arg[a]] = i;
+  }
+  for (uint32_t i = 0; i < k->ninstrs; i++) {
+    const nv_instr *x = &k->instrs[i];
+    for (uint32_t a = 0; a < x->nargs; a++) {
+      bool again = k->instrs[x->arg[a]].kind == NV_I_CONST || last_use[x->arg[a]] != i;
+      for (uint32_t b = 0; b < a; b++) again = again || x->arg[b] == x->arg[a];
+      live -= !again;
+    }
+    live += x->kind != NV_I_CONST && x->kind != NV_I_STORE && last_use[i] > i;
+    if (most < live) most = live;
+  }
+  nv_drop(c, last_use);
+  return most;
+}
+
 static void put_instr(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t n) {
   const nv_instr *i = &k->instrs[n];
   const nv_graph *g = p->graph;
@@ -33,6 +54,7 @@ static void put_instr(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t 
     nv_putc(b, ']');
     break;
   case NV_I_LOAD:
+    if (i->nargs && i->op != NV_OP_pick) nv_printf(b, "%s in ", nv_ops[i->op].name);
     nv_printf(b, "load b%u[", i->operand);
     nv_put_dim(b, i->offset);
     if (i->nargs) nv_printf(b, " + v%u * %" PRId64, i->arg[0], i->stride);

@@ -21,7 +21,8 @@ enum { NV_LONGEST_ROW = 8192 };
 typedef enum nv_instr_kind {
   NV_I_CONST,  /* bits */
   NV_I_INDEX,  /* offset, as a value of dtype int32 or int64 */
-  NV_I_LOAD,   /* operand, offset; with an argument, at offset + arg[0] * stride: pick */
+  NV_I_LOAD,   /* operand, offset; with an argument, at offset + arg[0] * stride: op = pick. op = merged, below: what
+                  that makes of the count elements from offset on, and arg[0] */
   NV_I_OP,     /* op, arg, attr */
   NV_I_REDUCE, /* arg[0] combined over all reduced elements by op (sum, max, mean, …). REDUCE kernels, once: what stands
                   before it runs once a reduced element, what stands behind it once a point. ROWS kernels: any number of
@@ -30,7 +31,8 @@ typedef enum nv_instr_kind {
                   element. Of blocks arg[1] is what stands before the block; of totals what stands behind it runs once a
                   block. Behind it stands nothing that an instruction before it gave */
   NV_I_FOLD,   /* MAP kernels, once: for reduce_symbol = 0, 1, … arg[2] is joined by op (copy: taken) to what there
-                  is, arg[0] at first, where arg[1] is true; what depends on that symbol stands before it */
+                  is, arg[0] at first, where arg[1] is true; what depends on that symbol stands before it. arg[1] an
+                  int64: from its lower half up to its upper half */
   NV_I_STORE   /* operand, offset, arg[0] */
 } nv_instr_kind;
 
@@ -148,6 +150,9 @@ typedef struct nv_plan {
 
 /* Of a REDUCE or ROWS kernel: each[i] says whether instruction i runs once a reduced element, else once a point. */
 void nv_kernel_rates(nv_ctx *c, const nv_kernel *k, bool *each);
+
+/* Most values alive behind an instruction; constants are part of the statements that use them. */
+uint32_t nv_kernel_live(nv_ctx *c, const nv_kernel *k);
 
 /* Text of a plan for --emit-graph=fused and tests: kernels, bodies, operands, launches, places. */
 void nv_plan_print(nv_buf *b, const nv_plan *p);

@@ -123,8 +123,8 @@ static void check_instr(const verifier *v, const nv_kernel *k, uint32_t n, uint3
     break;
   case NV_I_FOLD: {
     const nv_instr *by = &k->instrs[i->arg[1]];
-    if (k->kind != NV_K_MAP || i->nargs != 3 || by->dtype != NV_BOOL || k->instrs[i->arg[0]].dtype != i->dtype ||
-        k->instrs[i->arg[2]].dtype != i->dtype)
+    if (k->kind != NV_K_MAP || i->nargs != 3 || (by->dtype != NV_BOOL && by->dtype != NV_I64) ||
+        k->instrs[i->arg[0]].dtype != i->dtype || k->instrs[i->arg[2]].dtype != i->dtype)
       broken(v, "v%u can't fold", n);
     break;
   }

@@ -135,7 +135,10 @@ static void add_node(nv_fuser *f, nv_node k) {
   if (info->cls == NV_REDUCE) {
     add_reduction(f, k);
   } else if (info->cls == NV_PICK) {
-    add_item(f, NV_ITEM_PICK, v, k)->attr = n->attr;
+    nv_item *w = add_item(f, NV_ITEM_PICK, v, k);
+    w->op = n->op;
+    w->attr = n->attr;
+    w->kept = n->op != NV_OP_pick;
     add_edge(f, nv_operand(g, n, 1));
     add_edge(f, nv_operand(g, n, 0));
   } else if (info->cls == NV_SCAN || info->cls == NV_FOLD) {
@@ -440,7 +443,7 @@ static void classify_edge(nv_fuser *f, uint32_t item, nv_edge *d, uint32_t *leav
   bool once = w->reduction != NV_NONE || w->row != NV_NONE; /* a point or row */
   if (!f->fuse) cut(d, NV_WHY_OFF);
   else if (is_picked(w, (uint32_t)(d - f->edges))) cut(d, NV_WHY_PICKED);
-  else if (w->kind == NV_ITEM_FOLD && d != &f->edges[w->edges]) cut(d, NV_WHY_FOLDED);
+  else if (w->kind == NV_ITEM_FOLD && w->op != NV_OP_fold_runs && d != &f->edges[w->edges]) cut(d, NV_WHY_FOLDED);
   else if (row != NV_NONE && (once ? row == w->row && f->order[d->operand] == 0 : nv_is_repeated_row(f, item, d, row)))
     d->kind = NV_EDGE_JOIN;
   else if (row != NV_NONE) cut(d, NV_WHY_ROW);
@@ -734,7 +737,7 @@ static void init(nv_fuser *f) {
   f->why[NV_WHY_REPEATS] = "computing it again for every repeated element would read more, or cost too much";
   f->why[NV_WHY_PART] = "computing it again for the slice would read more, or cost too much";
   f->why[NV_WHY_ORDER] = "its elements are needed in another order";
-  f->why[NV_WHY_KEPT] = "a copy is never computed twice";
+  f->why[NV_WHY_KEPT] = "a copy, or a search, is never computed twice";
   f->why[NV_WHY_CYCLE] = "a kernel between the two needs it, and one kernel would wait for itself";
   f->why[NV_WHY_FOLDED] = "every element looks through it";
   f->why[NV_WHY_PICKED] = "an index chooses its elements";

@@ -57,7 +57,6 @@ typedef struct lowering {
   element before;             /* SCAN of blocks: where what stands before the block is read */
   element update;             /* FOLD: of the index and the updates */
   nv_dim target;              /* FOLD: of an element of the result, its place along the axis */
-  uint32_t *last_use;         /* an instruction */
 } lowering;
 
 static const int64_t MOST = INT64_C(1) << 30; /* extent of a grid dim */
@@ -282,9 +281,12 @@ static uint32_t pick(lowering *l, const nv_edge *d, const nv_item *w, element e,
   if (!nv_dim_linear(c, before_views(l, d->operand, x, true).linear, symbol, &i.stride, &i.offset))
     nv_bug(c, "steps of an index are uneven");
   nv_range(l->g, nv_operand(l->g, nv_node_of(l->g, w->value), 1), &least, &most);
-  i.checked = least < 0 || most >= i.count;
+  i.op = w->op;
+  i.attr = w->attr;
+  i.checked = w->op == NV_OP_pick && (least < 0 || most >= i.count);
   i.operand = read_operand(l, d, w);
   reach *r = &l->reaches[i.operand];
+  r->whole = r->whole || w->op != NV_OP_pick;
   if (!nv_add64(r->picked, nv_shape_count(c, nv_shape_at(l->g, w->value)), &r->picked)) r->picked = INT64_MAX;
   return add_instr(l, i);
 }
@@ -305,6 +307,14 @@ static uint32_t convert(lowering *l, uint32_t arg, nv_dtype to, nv_value v) {
   if (l->k->instrs[arg].dtype == (uint8_t)to) return arg;
   return add_instr(l, (nv_instr){.kind = NV_I_OP, .dtype = (uint8_t)to, .op = NV_OP_astype, .nargs = 1, .arg = {arg},
                                  .attr = nv_attr_make(l->c, &attr, 1), .value = v});
+}
+
+/* FOLD: is an update's index the element's own? */
+static uint32_t is_target(lowering *l, const nv_item *w, uint32_t index) {
+  const uint32_t own = add_instr(l, (nv_instr){.kind = NV_I_INDEX, .dtype = l->k->instrs[index].dtype,
+                                               .offset = l->target, .value = w->value});
+  return add_instr(l, (nv_instr){.kind = NV_I_OP, .dtype = NV_BOOL, .op = NV_OP_equal, .nargs = 2, .arg = {index, own},
+                                 .value = NV_NONE});
 }
 
 static uint32_t finish(lowering *l, const frame *t) {
@@ -328,13 +338,11 @@ static uint32_t finish(lowering *l, const frame *t) {
   }
   case NV_ITEM_PICK: return t->arg[1];
   case NV_ITEM_FOLD: {
-    const uint32_t index = t->arg[1];
-    const uint32_t own = add_instr(l, (nv_instr){.kind = NV_I_INDEX, .dtype = l->k->instrs[index].dtype,
-                                                 .offset = l->target, .value = w->value});
-    const uint32_t same = add_instr(l, (nv_instr){.kind = NV_I_OP, .dtype = NV_BOOL, .op = NV_OP_equal, .nargs = 2,
-                                                  .arg = {index, own}, .value = NV_NONE});
-    return add_instr(l, (nv_instr){.kind = NV_I_FOLD, .dtype = (uint8_t)d, .op = (uint16_t)nv_fold_joins((nv_op)w->op),
-                                   .nargs = 3, .arg = {t->arg[0], same, t->arg[2]}, .value = w->value});
+    nv_instr i = {.kind = NV_I_FOLD, .dtype = (uint8_t)d, .op = (uint16_t)nv_fold_joins(l->k->reduce_op), .nargs = 3,
+                  .value = w->value};
+    memcpy(i.arg, t->arg, sizeof i.arg);
+    if (w->op != NV_OP_fold_runs) i.arg[1] = is_target(l, w, t->arg[1]);
+    return add_instr(l, i);
   }
   case NV_ITEM_SCAN:
     return add_instr(l, (nv_instr){.kind = NV_I_SCAN, .dtype = (uint8_t)d, .op = (uint16_t)l->k->reduce_op,
@@ -361,7 +369,7 @@ static uint32_t next_arg(lowering *l) {
   if (d->kind == NV_EDGE_JOIN && !clone && f->items[d->item].mark == l->epoch) return f->items[d->item].instr;
   element e = w->kind == NV_ITEM_VIEW ? before_view(l, w->value, t->e) : t->e;
   if (w->kind == NV_ITEM_SCAN && t->next == 1) e = l->before;
-  if (w->kind == NV_ITEM_FOLD && t->next > 0) e = l->update;
+  if (w->kind == NV_ITEM_FOLD && t->next > (w->op == NV_OP_fold_runs)) e = l->update;
   e = before_views(l, d->operand, e, true);
   if (d->kind == NV_EDGE_INDEX) return add_index(l, d->base, e.linear);
   if (d->kind == NV_EDGE_INPUT || d->kind == NV_EDGE_CUT || (d->kind == NV_EDGE_JOIN && !clone))
@@ -549,29 +557,6 @@ static int compare_ids(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Most values alive behind an instruction; constants are part of the statements that use them. */
-static uint32_t count_live(lowering *l) {
-  const nv_kernel *k = l->k;
-  uint32_t cap = 0, live = 0, most = 0;
-  l->last_use = nv_grow(l->c, NULL, &cap, (size_t)k->ninstrs + 1, sizeof *l->last_use);
-  for (uint32_t i = 0; i < k->ninstrs; i++) {
-    l->last_use[i] = i;
-    for (uint32_t a = 0; a < k->instrs[i].nargs; a++) l->last_use[k->instrs[i].arg[a]] = i;
-  }
-  for (uint32_t i = 0; i < k->ninstrs; i++) {
-    const nv_instr *x = &k->instrs[i];
-    for (uint32_t a = 0; a < x->nargs; a++) {
-      bool again = k->instrs[x->arg[a]].kind == NV_I_CONST || l->last_use[x->arg[a]] != i;
-      for (uint32_t b = 0; b < a; b++) again = again || x->arg[b] == x->arg[a];
-      live -= !again;
-    }
-    live += x->kind != NV_I_CONST && x->kind != NV_I_STORE && l->last_use[i] > i;
-    if (most < live) most = live;
-  }
-  nv_drop(l->c, l->last_use);
-  return most;
-}
-
 /* What slices leave of the operands. */
 static void count_elements(lowering *l) {
   nv_kernel *k = l->k;
@@ -609,7 +594,7 @@ static void end_kernel(lowering *l) {
   for (uint32_t i = 0; i < k->nnodes; i++)
     if (n == 0 || k->nodes[n - 1] != k->nodes[i]) k->nodes[n++] = k->nodes[i];
   k->nnodes = n;
-  k->live = count_live(l);
+  k->live = nv_kernel_live(l->c, k);
   nv_drop(l->c, l->frames);
   nv_drop(l->c, l->stores);
   nv_drop(l->c, l->elements);
@@ -821,7 +806,7 @@ void nv_lower_fold(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k)
   nv_known_dims(l.c, l.update.shape, dims);
   if (dims[0] > MOST) nv_raise(l.c, NUVECC_SPEC, "not supported yet: more than 2^30 updates");
   k->folds = true;
-  k->reduce_op = (nv_op)w->op;
+  k->reduce_op = (nv_op)(w->op == NV_OP_fold_runs ? nv_attr_list(l.c, w->attr)[1] : w->op);
   k->reduce_extent = nv_dim_const(l.c, dims[0]);
   k->reduce_symbol = l.update.at[0] = nv_index_symbol_of(l.c, "u", NV_NONE, dims[0]);
   for (uint32_t i = 0, at = 1; i < rank; i++)

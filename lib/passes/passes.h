@@ -52,6 +52,14 @@ nv_graph *nv_drop_dead(const nv_graph *g);
 nv_graph *nv_split_scans(nv_graph *g);
 /* Is a reduction to become one of blocks and one of what they come to? That, added to g: x is the operand there. */
 bool nv_reduction_is_split(nv_ctx *c, const nv_graph *g, const nv_node_rec *node);
+/* split_folds.c: is this fold of updates by index sorted first? The nodes that it becomes, for its operands in g, to
+ * whose origins it adds; last: the keys of the one before, which has the same index often enough. */
+typedef struct nv_sorted {
+  nv_value index, keys; /* keys NV_NONE: none yet */
+  int64_t n, lines;
+} nv_sorted;
+bool nv_fold_is_split(nv_ctx *c, const nv_graph *g, const nv_node_rec *node);
+nv_value nv_split_fold(nv_graph *g, const nv_node_rec *node, const nv_value *operands, nv_sorted *last);
 nv_value nv_split_reduction(nv_graph *g, const nv_graph *from, const nv_node_rec *node, nv_value x);
 /* Does a scan of n elements, with inner elements between two of them, take a thread a line (else a simdgroup)? */
 bool nv_scan_is_columns(int64_t n, int64_t inner);

@@ -1,7 +1,7 @@
 /* split_scans.c - scans along long axes with few lines become three steps that work on their blocks in parallel: what
  * every block comes to, a scan of that, and the blocks themselves. The order of a scan (nuvec-ops(5)) is made so that
- * this changes no bit. Reductions over many elements are split in the same walk (split_reductions.c). Only the fuser
- * sees the result. */
+ * this changes no bit. Reductions over many elements and updates by index are split in the same walk
+ * (split_reductions.c, split_folds.c). Only the fuser sees the result. */
 #include "passes.h"
 
 enum {
@@ -16,6 +16,7 @@ bool nv_scan_is_columns(int64_t n, int64_t inner) { return inner >= 8 || n <= 32
 static bool is_split(nv_ctx *c, const nv_graph *g, const nv_node_rec *node) {
   const nv_shape shape = nv_shape_at(g, node->result);
   if (nv_ops[node->op].cls == NV_REDUCE) return nv_reduction_is_split(c, g, node);
+  if (nv_ops[node->op].cls == NV_FOLD) return nv_fold_is_split(c, g, node);
   if (nv_ops[node->op].cls != NV_SCAN || !nv_shape_is_static(c, shape) || !nv_shape_count(c, shape)) return false;
   const uint32_t axis = (uint32_t)nv_attr_list(c, node->attr)[0];
   const nv_dim *dims = nv_shape_dims(c, shape);
@@ -47,6 +48,12 @@ static nv_value split(nv_graph *g, const nv_graph *from, const nv_node_rec *node
   return nv_graph_add(g, NV_OP_scan_blocks, in, 2, attr, d, shape, node->origin);
 }
 
+static void own_origins(nv_graph *r, const nv_graph *g) {
+  r->origins = NULL;
+  NV_GROW(r->c, r->origins, r->origins_cap, (size_t)g->norigins + 1);
+  if (g->norigins) memcpy(r->origins, g->origins, g->norigins * sizeof *g->origins);
+}
+
 /* Nodes of g behind from are copied, so that a middle step is looked at again: scans become shorter each time. */
 static nv_graph *split_once(nv_graph *g, bool *more) {
   nv_ctx *c = g->c;
@@ -54,6 +61,7 @@ static nv_graph *split_once(nv_graph *g, bool *more) {
   uint32_t cap = 0;
   nv_value *to = nv_grow(c, NULL, &cap, (size_t)g->nvalues + 1, sizeof *to), *operands = NULL;
   uint32_t operands_cap = 0;
+  nv_sorted last = {.keys = NV_NONE};
   *more = false;
   nv_graph_share_origins(r, g);
   for (uint32_t k = 0; k < g->nnodes; k++) {
@@ -62,6 +70,11 @@ static nv_graph *split_once(nv_graph *g, bool *more) {
     for (uint32_t i = 0; i < n->noperands; i++) operands[i] = to[nv_operand(g, n, i)];
     if (is_split(c, g, n) && nv_ops[n->op].cls == NV_REDUCE) {
       to[n->result] = nv_split_reduction(r, g, n, operands[0]);
+      continue;
+    }
+    if (is_split(c, g, n) && nv_ops[n->op].cls == NV_FOLD) {
+      if (last.keys == NV_NONE) own_origins(r, g);
+      to[n->result] = nv_split_fold(r, n, operands, &last);
       continue;
     }
     if (is_split(c, g, n)) {

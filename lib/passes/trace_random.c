@@ -230,6 +230,120 @@ static nvt_val dropout(nvt *t, const nvt_opcall *call) {
   return nvt_step(t, call, true, NV_OP_multiply, kept, nvt_float(1 / (1 - p)), nvt_none());
 }
 
+/* -log(-log(u)), u uniform in [0, 1), every step in dtype d: 0 gives -inf. */
+static nvt_val extreme(nvt *t, const nvt_opcall *call, bool last, nv_value key, nv_shape shape, nv_dtype d) {
+  nvt_val v = fractions(t, call, key, shape, d);
+  for (int k = 0; k < 2; k++) {
+    v = nvt_step(t, call, false, NV_OP_log, v, nvt_none(), nvt_none());
+    v = nvt_step(t, call, last && k, NV_OP_negative, v, nvt_none(), nvt_none());
+  }
+  return v;
+}
+
+static nvt_val gumbel(nvt *t, const nvt_opcall *call, nv_value key) {
+  nv_shape shape;
+  nv_dtype d;
+  if (!shape_attr(t, call, 0, 0, &shape) || !float_attr(t, call, 1, &d)) return nvt_poison();
+  return extreme(t, call, true, key, shape, d);
+}
+
+/* The shape of categorical's result: that of the logits without the axis, or the one that is asked for, to which that
+ * one broadcasts; of samples: with an axis of them behind it, and the logits with one of 1. */
+static bool category_dims(nvt *t, const nvt_opcall *call, nv_value *logits, uint32_t axis, int64_t *dims, uint32_t *n) {
+  const nvt_arg given = nvt_attr(call, 1), samples = nvt_attr(call, 2);
+  int64_t own[NV_MAX_RANK];
+  uint32_t rank = nvt_sizes_of(t, *logits, own), m = 0;
+  if (given.v.kind != NVT_NONE && samples.v.kind != NVT_NONE) {
+    nvt_error(t, samples.pos, "categorical: either shape or num_samples, not both");
+    return false;
+  }
+  for (uint32_t k = 0; k < rank; k++)
+    if (k != axis) dims[m++] = own[k];
+  *n = m;
+  if (samples.v.kind != NVT_NONE) {
+    if (samples.v.kind != NVT_INT || samples.v.u.i < 0) return nvt_wrong_attr(t, call, 2, &samples, "a count");
+    own[rank++] = 1;
+    dims[(*n)++] = samples.v.u.i;
+    *logits = nvt_reshaped(t, call, false, *logits, own, rank);
+    return *logits != NV_NONE;
+  }
+  if (given.v.kind == NVT_NONE) return true;
+  const char *why;
+  nv_shape shapes[2] = {nv_shape_of_ints(t->c, dims, m)}, both;
+  if (!shape_attr(t, call, 1, 0, &shapes[1])) return false;
+  *n = nv_shape_rank(t->c, shapes[1]);
+  for (uint32_t k = 0; k < *n; k++) dims[k] = nv_dim_value(t->c, nv_shape_dims(t->c, shapes[1])[k]);
+  if (nv_broadcast_shapes(t->c, shapes, 2, &both, &why) && both == shapes[1]) return true;
+  nvt_error(t, given.pos, "categorical: %s, without the axis, doesn't broadcast to %s", nvt_show_shape(t, shapes[0]),
+            nvt_show_shape(t, shapes[1]));
+  return false;
+}
+
+/* A reduction along an axis, which goes, or a scan, which doesn't count an element itself. */
+static nvt_val along(nvt *t, const nvt_opcall *call, bool last, nv_op op, nvt_val v, uint32_t axis) {
+  nvt_opcall step = {.op = op, .pos = call->pos, .root = last && call->root, .n = 1};
+  if (v.kind != NVT_ARRAY) return v;
+  step.in[0] = (nvt_arg){v, NV_NONE, call->pos, true};
+  step.attr[0] = (nvt_arg){nvt_int(axis), NV_NONE, call->pos, true};
+  for (uint32_t k = 1; k < (op == NV_OP_cumsum ? 3u : 2u); k++)
+    step.attr[k] = (nvt_arg){nvt_bool(false), NV_NONE, call->pos, true};
+  return nvt_apply_op(t, &step);
+}
+
+/* Draws of shape dims from a single row: the weights exp(x - max) are added up, and each draw is the last place whose
+ * sum before it is at most a fraction of the whole. Infinite logits share it. */
+static nvt_val by_sums(nvt *t, const nvt_opcall *call, nv_value key, nv_value logits, int64_t *dims, uint32_t n) {
+  const int64_t count = nv_shape_count(t->c, nv_shape_at(t->g, logits));
+  const nv_shape shape = nv_shape_of_ints(t->c, dims, n);
+  if (!nvt_check_shape(t, shape, call->pos)) return nvt_poison();
+  const nvt_val x = converted(t, call, false, nvt_done(nvt_reshaped(t, call, false, logits, &count, 1)), NV_F32);
+  const nvt_val most = along(t, call, false, NV_OP_max, x, 0);
+  const nvt_val infinite = nvt_step(t, call, false, NV_OP_isinf, most, nvt_none(), nvt_none());
+  const nvt_val same = converted(t, call, false, two(t, call, NV_OP_equal, x, most), NV_F32);
+  const nvt_val less = two(t, call, NV_OP_subtract, x, most);
+  const nvt_val each = nvt_step(t, call, false, NV_OP_exp, less, nvt_none(), nvt_none());
+  const nvt_val weights = nvt_step(t, call, false, NV_OP_where, infinite, same, each);
+  const nvt_val before = along(t, call, false, NV_OP_cumsum, weights, 0);
+  const nvt_val whole = along(t, call, false, NV_OP_sum, weights, 0);
+  nvt_val at = two(t, call, NV_OP_multiply, fractions(t, call, key, shape, NV_F32), whole);
+  if (at.kind != NVT_ARRAY) return at;
+  dims[n] = 1;
+  at = nvt_done(nvt_reshaped(t, call, false, at.u.v, dims, n + 1));
+  at = along(t, call, false, NV_OP_sum, two(t, call, NV_OP_less_equal, before, at), n);
+  at = two(t, call, NV_OP_subtract, two(t, call, NV_OP_maximum, at, nvt_int(1)), nvt_int(1));
+  return converted(t, call, true, at, NV_U32);
+}
+
+/* The place of the largest of logits + gumbel, in float32 or wider; of a single row, unless the result is of rank 0, by
+ * its sums. */
+static nvt_val categorical(nvt *t, const nvt_opcall *call) {
+  int64_t dims[NV_MAX_RANK + 1];
+  uint32_t axis, n;
+  nv_value key, logits = nvt_array_operand(t, &call->in[0]);
+  if (logits == NV_NONE || !key_operand(t, call, 1, &key)) return nvt_poison();
+  const uint32_t rank = nv_shape_rank(t->c, nv_shape_at(t->g, logits));
+  if (!nv_is(nv_dtype_of(t->g, logits), nv_ops[call->op].domain)) {
+    nvt_error(t, call->in[0].pos, "categorical has no %s form", nv_dtype_name[nv_dtype_of(t->g, logits)]);
+    return nvt_poison();
+  }
+  if (!nvt_axis_attr(t, call, 0, rank, &axis) || !category_dims(t, call, &logits, axis, dims, &n)) return nvt_poison();
+  const nv_shape whole = nv_shape_at(t->g, logits);
+  const uint32_t at = axis + n + 1 - nv_shape_rank(t->c, whole);
+  if (n == NV_MAX_RANK) {
+    nvt_error(t, call->pos, "categorical: rank %u is over the limit of %d", n + 1, NV_MAX_RANK);
+    return nvt_poison();
+  }
+  const int64_t row = nv_dim_value(t->c, nv_shape_dims(t->c, whole)[axis]);
+  if (n && row && nv_shape_count(t->c, whole) == row) return by_sums(t, call, key, logits, dims, n);
+  for (uint32_t k = n++; k > at; k--) dims[k] = dims[k - 1];
+  dims[at] = row;
+  const nv_shape shape = nv_shape_of_ints(t->c, dims, n);
+  if (!nvt_check_shape(t, shape, call->pos)) return nvt_poison();
+  const nvt_val g = extreme(t, call, false, key, shape, NV_F32);
+  const nvt_val sum = two(t, call, NV_OP_add, g, nvt_array(logits));
+  return along(t, call, true, NV_OP_argmax, sum, at);
+}
+
 /* ---- keys ---- */
 
 /* The high and the low half of the seed. */
@@ -252,6 +366,7 @@ static nvt_val of_key(nvt *t, const nvt_opcall *call, nv_value key) {
   case NV_OP_normal: return normal(t, call, key);
   case NV_OP_bernoulli: return bernoulli(t, call, key);
   case NV_OP_randint: return randint(t, call, key);
+  case NV_OP_gumbel: return gumbel(t, call, key);
   case NV_OP_random_split:
     if (a.v.kind != NVT_INT || a.v.u.i < 0 || a.v.u.i > UINT32_MAX) {
       nvt_wrong_attr(t, call, 0, &a, "a count");
@@ -273,5 +388,6 @@ nvt_val nvt_random(nvt *t, const nvt_opcall *call) {
   nv_value key;
   if (call->op == NV_OP_random_key) return key_of(t, call);
   if (call->op == NV_OP_dropout) return dropout(t, call);
+  if (call->op == NV_OP_categorical) return categorical(t, call);
   return key_operand(t, call, 0, &key) ? of_key(t, call, key) : nvt_poison();
 }

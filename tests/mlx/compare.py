@@ -70,7 +70,8 @@ def updated(name, ins, at):
 
 # Ops that aren't mx.NAME(*inputs, **attributes).
 CALLS = {
-    **{name: drawn(name) for name in ('uniform', 'normal', 'bernoulli', 'randint')},
+    **{name: drawn(name) for name in ('uniform', 'normal', 'bernoulli', 'randint', 'gumbel')},
+    'categorical': lambda ins, at: mx.random.categorical(ins[0], key=ins[1], **at),
     'random_key': lambda ins, at: mx.random.key(at['seed']),
     'random_split': lambda ins, at: mx.random.split(ins[0], at['num']),
     'dropout': lambda ins, at: (mx.random.bernoulli(1 - at['p'], ins[0].shape, ins[1]) * ins[0]) * (1 / (1 - at['p'])),

@@ -168,6 +168,11 @@ def drawn(rng, x):
     return lambda x: x * mx.random.bernoulli(0.5, x.shape, mx.random.split(key)[0])
 
 
+def sampled(rng, x):
+    key, n = mx.array([rng.getrandbits(32), 7], dtype=mx.uint32), rng.choice((None, 3))
+    return lambda x: mx.random.categorical(mx.reshape(x, (1, -1)), num_samples=n, key=key)
+
+
 def gradient(rng, x):
     f = rng.choice((lambda v: mx.sum(mx.square(v)), lambda v: mx.sum(mx.sin(v) * v), lambda v: mx.sum(nn.gelu(v)),
                     lambda v: mx.sum(mx.abs(v))))
@@ -214,6 +219,7 @@ UNARY.update({'slice': sliced, 'index': lambda rng, x: lambda x: x[-1],
               'arange': lambda rng, x: lambda x: x + mx.arange(x.shape[-1])})
 UNARY.update({n: scanned(n) for n in ('cumsum', 'cumprod', 'cummax', 'cummin')})
 UNARY['drawn'] = drawn
+UNARY['sampled'] = sampled
 UNARY.update({n: reduced(n) for n in 'sum prod max min mean var std any all'.split()})
 BINARY = {n: plain(n) for n in (
     'add subtract multiply divide floor_divide remainder divmod power maximum minimum logaddexp arctan2 equal '

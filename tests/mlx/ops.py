@@ -57,7 +57,9 @@ RANDOM = {'random_split': ({'num': 2}, {'num': 5}, {'num': 0}),
                      {'shape': [50], 'dtype': 'float16', 'scale': 0.1}),
           'bernoulli': ({}, {'shape': [99]}, {'shape': [8, 8], 'p': 0.25}, {'shape': [64], 'p': 1.0}),
           'randint': ({'low': 0, 'high': 7, 'shape': [99]}, {'low': -500, 'high': 1000000, 'shape': [64]},
-                      {'low': 3, 'high': 250, 'shape': [5, 5], 'dtype': 'uint8'})}
+                      {'low': 3, 'high': 250, 'shape': [5, 5], 'dtype': 'uint8'}),
+          'gumbel': ({}, {'shape': [70]}, {'shape': [40], 'dtype': 'float16'}, {'shape': [4, 5], 'dtype': 'bfloat16'})}
+CATEGORIES = ({}, {'axis': 0}, {'num_samples': 3}, {'axis': 0, 'num_samples': 2}, {'shape': [2, 3]})
 INDEXED = {'take': (((4, 5), [(2, 3)], {'axis': 1}), ((4, 5), [(3,)], {'axis': 0}), 
                     ((4, 5), [()], {'axis': -2}), ((7,), [(9,)], {})),
            'take_along_axis': (((4, 5), [(4, 2)], {'axis': 1}), ((4, 5), [(1, 5)], {'axis': 0}), ((6,), [(4,)], {})),
@@ -132,11 +134,18 @@ def cases(o):
     """The cases of one row of build/oplist."""
     name, n = o['name'], len(o['params'].split())
     rng = random.Random(name)
-    if name in RANDOM or name == 'dropout':
+    if name in (*RANDOM, 'dropout', 'categorical'):
         for seed in (0, 1, 0x123456789abcdef):
             key = arrays.Bits('uint32', (2,), np.array([seed >> 32, seed & 0xffffffff], np.uint32))
             for at in RANDOM.get(name, ()):
                 yield Case(name, [key], at)
+            for at in CATEGORIES if name == 'categorical' else ():
+                for d in DTYPES[:-1]:
+                    yield Case(name, [filled(d, (3, 7), rng, True), key], at)
+            for at in ({}, {'num_samples': 9}, {'shape': [3, 4]}, {'shape': [1]}) if name == 'categorical' else ():
+                for d in FLOATS:
+                    yield Case(name, [filled(d, (7,), rng, True), key], at)
+                    yield Case(name, [filled(d, (1, 7), rng, True), key], at)
             for d in FLOATS if name == 'dropout' else ():
                 yield Case(name, [filled(d, (3, 7), rng, True), key], {'p': 0.3})
         return
@@ -232,9 +241,9 @@ def is_exact(o, case=None):
     if case and 'complex64' in case.dtypes and o['name'] in ROUNDS_COMPLEX:
         return False
     picks = ('max', 'min', 'any', 'all', 'argmax', 'argmin', 'cummax', 'cummin')
-    moves = (*VIEWS, *CREATED, *SEVERAL, *INDEXED, *RANDOM, 'random_key', 'dropout',
+    moves = (*VIEWS, *CREATED, *SEVERAL, *INDEXED, *RANDOM, 'random_key', 'dropout', 'categorical',
              'slice_update', 'dynamic_slice_update', 'put_along_axis', 'scatter', 'full_like', 'depends')
-    if o['name'] == 'normal':
+    if o['name'] in ('normal', 'gumbel'):
         return False
     return o['exact'] or o['class'] in ('view', 'copy') or o['name'] in picks or o['name'] in moves
 

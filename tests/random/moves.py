@@ -7,7 +7,7 @@ CREATION = ('full', 'zeros', 'ones', 'full_like', 'zeros_like', 'ones_like', 'ar
 MOVEMENT = ('concatenate', 'stack', 'split', 'pad', 'repeat', 'tile', 'roll', 'meshgrid', 'diag', 'diagonal')
 INDEXING = ('take', 'take_along_axis', 'gather', 'dynamic_slice', 'slice_update', 'dynamic_slice_update', 'as_strided',
             'contiguous', 'put_along_axis', 'scatter', 'scatter_add', 'scatter_prod', 'scatter_max', 'scatter_min')
-RANDOM = ('random_bits', 'uniform', 'normal', 'bernoulli', 'randint', 'dropout')
+RANDOM = ('random_bits', 'uniform', 'normal', 'bernoulli', 'randint', 'gumbel', 'categorical', 'dropout')
 EXPANSIONS = RANDOM + ('random_key', 'random_split') + VIEWS + CREATION + MOVEMENT + INDEXING
 INTS = ('uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int16', 'int32', 'int64')
 
@@ -237,6 +237,16 @@ def draw(g, op, dtype, name, shape):
         return 'bernoulli(%s, %s, %s)' % (key, r.choice(('0.5', '0.3')), some), tuple(some)
     if op == 'randint':
         return 'randint(%s, 1, %d, %s, %s)' % (key, r.choice((4, 100)), some, dtype), tuple(some)
+    if op == 'gumbel':
+        return 'gumbel(%s, %s, %s)' % (key, some, dtype), tuple(some)
+    if op == 'categorical':
+        axis = r.randrange(len(shape)) if shape else 0
+        if not shape or not shape[axis]:
+            return None
+        rest = tuple(d for k, d in enumerate(shape) if k != axis)
+        if r.random() < 0.5:
+            return 'categorical(%s, %s, %d)' % (name, key, axis), rest
+        return 'categorical(%s, %s, %d, num_samples=2)' % (name, key, axis), rest + (2,)
     if op == 'normal':
         return 'normal(%s, %s, %s%s)' % (key, some, dtype, r.choice(('', ', scale=2'))), tuple(some)
     return 'uniform(%s, 0, 1, %s, %s)' % (key, some, dtype), tuple(some)
@@ -253,5 +263,5 @@ def expand(g, op, dtype, v):
         n *= d
     if n > 12000 or len(made[1]) > 5:
         return False
-    g.node(made[0], dtype, made[1], (op, dtype))
+    g.node(made[0], 'uint32' if op == 'categorical' else dtype, made[1], (op, dtype))
     return True

@@ -112,3 +112,38 @@ static inline void nv_probe(device uint* v) {
   }
   v[22] = other;
 }
+// The element at place of a line of n, of which every run elements are in order, once pairs of runs are merged: as many
+// of the lower run stand before it as a search for the place where both sides fit says. No two elements are equal.
+//: nv_merged needs
+static inline long nv_merged(const device long* line, uint n, uint run, uint place) {
+  uint first = place & ~(2u * run - 1u), middle = metal::min(first + run, n), end = metal::min(middle + run, n);
+  uint before = place - first, low = before - metal::min(before, end - middle);
+  uint high = metal::min(before, middle - first);
+  while (low < high) {
+    uint half_way = (low + high) / 2u;
+    if (line[first + half_way] < line[middle + (before - 1u - half_way)]) {
+      low = half_way + 1u;
+    } else {
+      high = half_way;
+    }
+  }
+  uint lower = first + low, upper = middle + (before - low);
+  if (lower < middle && (upper >= end || line[lower] < line[upper])) {
+    return line[lower];
+  }
+  return line[upper];
+}
+// How many of n elements in order are below the bound.
+//: nv_below needs
+static inline long nv_below(const device long* line, uint n, long bound) {
+  uint low = 0u, high = n;
+  while (low < high) {
+    uint half_way = (low + high) / 2u;
+    if (line[half_way] < bound) {
+      low = half_way + 1u;
+    } else {
+      high = half_way;
+    }
+  }
+  return long(low);
+}
