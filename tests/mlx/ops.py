@@ -67,7 +67,9 @@ INDEXED = {'take': (((4, 5), [(2, 3)], {'axis': 1}), ((4, 5), [(3,)], {'axis': 0
            'dynamic_slice': (((4, 9), [(1,)], {'axes': [1], 'slice_size': [2, 3]}), ((4, 9), [()], {'axes': [0], 'slice_size': [1, 9]}))}
 
 
-UPDATES = ('slice_update', 'dynamic_slice_update', 'put_along_axis')  # the random functions have them: indices in range
+# The random functions have them, with indices in range: MLX writes outside of the array where one isn't.
+UPDATES = ('slice_update', 'dynamic_slice_update', 'put_along_axis', 'scatter', 'scatter_add', 'scatter_prod', 'scatter_max',
+           'scatter_min')
 SEVERAL = {'split': ((((4, 6),), {'indices_or_sections': 2}), (((4, 6),), {'indices_or_sections': [1], 'axis': 1})),
            'meshgrid': ((((3,), (2,)), {}), (((3,), (2,)), {'sparse': True, 'indexing': 'ij'}))}  # two results
 
