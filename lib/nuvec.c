@@ -127,23 +127,6 @@ static void describe(nuvecc_unit *u) {
   }
 }
 
-/* Kernels need every size. */
-static void refuse_open(nv_ctx *c, const nv_program *p) {
-  enum { FEW = 8 };
-  const nv_graph *g = p->traced;
-  nv_buf names;
-  nv_buf_init(&names, c);
-  for (uint32_t k = 0; k < g->nsources && k < FEW; k++) {
-    nv_puts(&names, k ? ", '" : "'");
-    nv_put_dim(&names, g->sources[k].symbol);
-    nv_putc(&names, '\'');
-  }
-  if (g->nsources > FEW) nv_puts(&names, ", ...");
-  if (g->nsources)
-    nv_error(c, p->entry->signatures[p->signature].pos,
-             "not supported yet: kernels of open sizes (%s); a signature fixes them", nv_buf_text(&names));
-}
-
 static nuvecc_status run(nuvecc_unit *u, const void *bytes, size_t n) {
   nv_ctx *c = u->c;
   nv_module *m = &u->module;
@@ -183,8 +166,6 @@ static nuvecc_status run(nuvecc_unit *u, const void *bytes, size_t n) {
     }
   }
   end(u, 1, t);
-  for (uint32_t k = 0; !c->options.syntax_only && !c->options.graphs_only && k < m->nprograms; k++)
-    refuse_open(c, &m->programs[k]);
   if (s && !known && !c->errors) nv_raise(c, NUVECC_USAGE, "no entry is named '%s'", c->options.entry);
   bool wrong = c->errors || (c->options.werror && c->warnings);
   uint32_t more = c->errors > NV_MAX_ERRORS ? c->errors - NV_MAX_ERRORS : 0;

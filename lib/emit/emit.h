@@ -21,8 +21,8 @@ void nv_emit_explain(nv_buf *b, const nv_module *m, bool json);
 void nv_explain_html(nv_buf *b, const nv_module *m);
 void nv_emit_stats(nv_buf *b, const nv_module *m, bool json);
 
-/* One kernel's text without its name, as names.c hashes it: equal text, equal kernel. */
-void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const nv_kernel *k);
+/* One kernel's text without its name, as names.c hashes it: equal text, equal kernel. Sets the kernel's fields. */
+void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, nv_kernel *k);
 /* Threads of a launch: grid in threads, and the threadgroup's size is the pipeline's choice (a multiple of 32). */
 void nv_kernel_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]);
 /* Threads that a threadgroup must have, all of the grid's x: a kernel whose threadgroups are its rows. 0: any. */

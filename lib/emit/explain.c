@@ -142,8 +142,9 @@ static void put_picks(nv_buf *b, const nv_plan *p, const nv_kernel *k) {
     if (x->kind != NV_I_LOAD || !x->nargs || x->op != NV_OP_pick) continue;
     nv_puts(b, "    picks from ");
     nv_put_operand_name(b, p, k, x->operand);
-    nv_printf(b, x->checked ? " by an index that is checked against %lld\n"
-                            : " by an index that is always below %lld: no check\n", (long long)x->count);
+    nv_puts(b, x->checked ? " by an index that is checked against " : " by an index that is always below ");
+    nv_put_dim(b, x->count);
+    nv_puts(b, x->checked ? "\n" : ": no check\n");
   }
 }
 
@@ -305,7 +306,11 @@ static void put_json_kernel(nv_buf *b, const nv_plan *p, uint32_t launch) {
     nv_put_operand_name(&name, p, k, x->operand);
     nv_put_json(b, name.p, name.n);
     nv_drop(b->c, name.p);
-    nv_printf(b, ", \"below\": %lld, \"checked\": %s}", (long long)x->count, x->checked ? "true" : "false");
+    int64_t count;
+    nv_puts(b, ", \"below\": ");
+    if (nv_dim_is_const(b->c, x->count, &count)) nv_printf(b, "%lld", (long long)count);
+    else nv_puts(b, "null");
+    nv_printf(b, ", \"checked\": %s}", x->checked ? "true" : "false");
     any = true;
   }
   nv_puts(b, "],\n         \"inputs\": ");

@@ -428,7 +428,7 @@ static void put_operands(nv_buf *b, const nv_plan *p, uint32_t launch) {
 
 static void put_kernel(nv_buf *b, const nv_module *m, const nv_plan *p, uint32_t launch) {
   enum { FEW = 12 };
-  const nv_kernel *k = &p->kernels[launch];
+  nv_kernel *k = &p->kernels[launch];
   nv_printf(b, "<details class=\"card\"%s><summary><code>%s</code><span>", p->nkernels <= FEW ? " open" : "", k->name);
   const int64_t read = nv_kernel_bytes(k, false), written = nv_kernel_bytes(k, true);
   put_bytes(b, read < 0 || written < 0 ? -1 : read + written);

@@ -84,14 +84,20 @@ static void put_rows_note(nv_buf *b, nv_ctx *c, const nv_kernel *k) {
   nv_puts(b, ", joined in the order that the language fixes.\n");
 }
 
+static void put_reduction_note(nv_buf *b, nv_ctx *c, const nv_kernel *k) {
+  int64_t n;
+  nv_printf(b, "// One %s a point, ", nv_kernel_is_simd(c, k) ? "simdgroup" : "thread");
+  if (nv_dim_is_const(c, k->reduce_extent, &n)) nv_printf(b, "%lld elements each, ", (long long)n);
+  nv_puts(b, "joined in the order that the language fixes.\n");
+}
+
 static void put_notes(nv_buf *b, nv_ctx *c, const nv_kernel *k) {
   bool tail;
   const uint32_t width = nv_kernel_width(c, k, &tail);
   if (k->kind == NV_K_ROWS)
     put_rows_note(b, c, k);
   else if (k->kind == NV_K_REDUCE)
-    nv_printf(b, "// One %s a point, %lld elements each, joined in the order that the language fixes.\n",
-              nv_kernel_is_simd(c, k) ? "simdgroup" : "thread", (long long)nv_dim_value(c, k->reduce_extent));
+    put_reduction_note(b, c, k);
   else if (k->kind == NV_K_SCAN)
     nv_printf(b, "// %s, %lld elements a line, joined in the order that the language fixes.\n", nv_scan_words(k),
               (long long)nv_dim_value(c, k->reduce_extent));

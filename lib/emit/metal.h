@@ -61,14 +61,35 @@ typedef struct nv_index_entry {
   bool expanded, placed;           /* children are known; text is made */
   uint8_t kind, precedence;        /* of text */
   uint32_t first_child, nchildren; /* in nv_index.pool: entries that the text is made of */
+  uint32_t first_part, nparts;     /* in nv_index.parts: of an open sum */
   uint64_t divisor;
   int64_t bias; /* added to the dividend, in divisors, or to both sides of a minimum */
   const char *text;
 } nv_index_entry;
 
+/* A field of the struct of sizes that a kernel of open sizes is given. */
+typedef struct nv_index_field {
+  nv_kernel_field field;
+  const char *name;
+  const char *text; /* what it is, where the name doesn't say it; NULL: it does */
+} nv_index_field;
+typedef struct nv_index_fields {
+  nv_index_field *list;
+  uint32_t n, cap;
+} nv_index_fields;
+
+typedef struct nv_index_part { /* of a sum of open sizes: factor times its children */
+  nv_dim factor;
+  uint32_t child; /* of the factor, where it is open */
+  uint32_t first, n;
+} nv_index_part;
+
 typedef struct nv_index {
   nv_ctx *c;
   nv_names *names;
+  nv_index_fields *fields;
+  nv_index_part *parts;
+  uint32_t nparts, parts_cap;
   nv_dim symbols[5]; /* iteration symbols and their variables */
   const char *variables[5];
   uint32_t nsymbols;
@@ -81,6 +102,8 @@ typedef struct nv_index {
   nv_map map;
 } nv_index;
 void nv_index_init(nv_index *x, nv_ctx *c, nv_names *names);
+/* One for another place in the same kernel: without symbols, the fields are shared. */
+void nv_index_init_beside(nv_index *x, const nv_index *first);
 void nv_index_drop(nv_index *x);
 /* The symbol's values are those of a uint variable. */
 void nv_index_symbol(nv_index *x, nv_dim symbol, const char *variable);
@@ -95,6 +118,12 @@ void nv_index_declare(nv_index *x, nv_buf *b, uint32_t indent, nv_dim except);
 const char *nv_index_text(nv_index *x, nv_dim offset);
 /* The same as a term of a sum. */
 const char *nv_index_term(nv_index *x, nv_dim offset);
+
+/* A number that is the same for the whole launch, as an expression: of a field, the variable is called sizes. */
+const char *nv_index_size(nv_index *x, nv_dim d, bool wide);
+const char *nv_index_number(nv_index *x, nv_attr expr, nv_dtype d);
+/* "struct STEM_sizes { … };", with all fields that were asked for. */
+void nv_index_put_fields(const nv_index *x, nv_buf *b, const char *stem);
 
 /* ---- metal_tables.c ---- */
 /* The constant arrays that kernels read from tables, in order of first use. */

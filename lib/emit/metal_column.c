@@ -35,7 +35,9 @@ static bool moves_by_one(nv_ctx *c, nv_dim d, nv_dim with, nv_dim without) {
 
 bool nv_kernel_is_column(nv_ctx *c, const nv_kernel *k) {
   if (k->kind != NV_K_REDUCE) return false;
-  const int64_t n = nv_dim_value(c, k->reduce_extent), points = nv_dim_value(c, k->extent[0]);
+  int64_t n, points;
+  if (!nv_dim_is_const(c, k->reduce_extent, &n)) return false;
+  if (!nv_dim_is_const(c, k->extent[0], &points)) points = FEWEST;
   if (n <= SHORTEST) return n > 0;
   if (n > LONGEST || points < FEWEST) return false;
   const nv_dim point = k->symbol[0], element = k->reduce_symbol;

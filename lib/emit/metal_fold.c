@@ -43,8 +43,8 @@ void nv_gen_fold(nv_gen *e) {
     nv_gen_scalar(e, 2, fold + 1, k->ninstrs);
     return;
   }
-  nv_line(e->b, 2, "for (uint %s = 0u; %s < %lldu; ++%s) {", step, step,
-          (long long)nv_dim_value(e->c, k->reduce_extent), step);
+  nv_line(e->b, 2, "for (uint %s = 0u; %s < %s; ++%s) {", step, step,
+          nv_index_size(&e->index, k->reduce_extent, false), step);
   nv_index_declare(&e->index, e->b, 4, NV_NONE);
   for (uint32_t i = 0; i < fold; i++)
     if (inside[i] && asks[i]) nv_gen_scalar(e, 4, i, i + 1);

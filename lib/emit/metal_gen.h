@@ -49,6 +49,15 @@ static inline bool nv_picks(const nv_instr *i) { return i->kind == NV_I_LOAD && 
 bool *nv_gen_varying(nv_ctx *c, const nv_kernel *k);
 /* An offset or guard that moves by one with symbol, counted in vectors: symbol is four times counter. */
 nv_dim nv_in_vectors(nv_ctx *c, nv_dim d, nv_dim symbol, nv_dim counter);
+/* The counter of vectors of four along an axis of whole ones. */
+nv_dim nv_vector_counter(nv_ctx *c, nv_dim extent);
+/* n in groups of each, the last of which may be smaller. */
+nv_dim nv_groups_of(nv_ctx *c, nv_dim n, int64_t each);
+/* The grid of a simdgroup a row, over x and, where the rows may be many, y. */
+void nv_row_grid(nv_ctx *c, nv_dim rows, nv_dim grid[3]);
+bool nv_rows_are_many(nv_ctx *c, nv_dim rows);
+/* The variable row of a grid with many rows, and the end of threads that have none. */
+void nv_gen_row_position(nv_gen *e, const char *row, nv_dim rows);
 /* The variable that an operand is bound to: the name of what it holds. */
 const char *nv_gen_buffer_name(nv_gen *e, uint32_t operand);
 /* A new variable for a graph value: the spec's name of it, else t0, t1, … */

@@ -5,10 +5,17 @@
  * remainder's child is the dividend (and the quotient); a minimum's the two sides. What is used twice, is long, or
  * takes a multiplication by a magic constant gets a variable. Sums may wrap on the way: their value is what counts.
  * Dividends and sides of a minimum that can be negative are moved up by a multiple of the divisor first; a quotient
- * or minimum that is negative itself stands for its value modulo 2^32 or 2^64. */
+ * or minimum that is negative itself stands for its value modulo 2^32 or 2^64.
+ *
+ * Sizes that are known at run time only come as 64-bit fields of a struct (kernel.h), one for every largest part of an
+ * expression that holds no iteration symbol. A divisor that is one is divided by with / : what isn't known at compile
+ * time isn't miscompiled. */
+#include "../ir/sizes.h"
 #include "metal.h"
 
-enum { CONSTANT, SYMBOL, SUM, SHIFT, DIVIDE, MASK, REMAINDER, MINIMUM, MAXIMUM }; /* kinds */
+enum { /* kinds */
+  CONSTANT, SYMBOL, FIELD, SUM, OPEN_SUM, SHIFT, DIVIDE, OPEN_DIVIDE, MASK, REMAINDER, OPEN_REMAINDER, MINIMUM, MAXIMUM
+};
 enum { P_AND, P_SHIFT, P_ADD, P_MUL, P_PRIMARY };                                 /* precedence, loosest first */
 enum { LONGEST_INLINE = 60 };
 static const int64_t NARROW = INT64_C(1) << 31;
@@ -37,11 +44,18 @@ nv_magic nv_magic64(uint64_t d) {
   return (nv_magic){quotient + (rest != 0), l - 1};
 }
 
-void nv_index_init(nv_index *x, nv_ctx *c, nv_names *names) { *x = (nv_index){.c = c, .names = names}; }
+void nv_index_init(nv_index *x, nv_ctx *c, nv_names *names) {
+  *x = (nv_index){.c = c, .names = names, .fields = NV_NEW(c, nv_index_fields)};
+}
+
+void nv_index_init_beside(nv_index *x, const nv_index *first) {
+  *x = (nv_index){.c = first->c, .names = first->names, .fields = first->fields};
+}
 
 void nv_index_drop(nv_index *x) {
   nv_drop(x->c, x->entries);
   nv_drop(x->c, x->pool);
+  nv_drop(x->c, x->parts);
   nv_drop(x->c, x->order);
   nv_map_drop(x->c, &x->map);
 }
@@ -80,12 +94,6 @@ static void add_child(nv_index *x, uint32_t parent, nv_dim d) {
   x->entries[parent].nchildren++;
 }
 
-static void bounds(nv_ctx *c, nv_dim d, int64_t *lo, int64_t *hi) {
-  nv_dim_bounds(c, d, lo, hi);
-  if (*lo == INT64_MIN || *hi == INT64_MAX)
-    nv_raise(c, NUVECC_SPEC, "not supported yet: sizes known at run time only");
-}
-
 /* d is one atom with coefficient 1 and nothing else. */
 static bool single_atom(nv_ctx *c, nv_dim d, nv_atom *atom) {
   int64_t coefficient;
@@ -98,12 +106,28 @@ static bool single_atom(nv_ctx *c, nv_dim d, nv_atom *atom) {
   return true;
 }
 
+static NV_NORETURN void refuse(nv_ctx *c) {
+  nv_raise(c, NUVECC_SPEC, "not supported yet: an index that may be far below 0 in a division by open sizes");
+}
+
+static void expand_open_division(nv_index *x, uint32_t k, const nv_atom *atom, int64_t least) {
+  const bool quotient = atom->kind == NV_ATOM_FLOORDIV;
+  if (least < 0 || !nv_dim_is_size(x->c, atom->b)) refuse(x->c);
+  x->entries[k].kind = quotient ? OPEN_DIVIDE : OPEN_REMAINDER;
+  add_child(x, k, atom->a);
+  if (!quotient) add_child(x, k, nv_dim_floordiv(x->c, atom->a, atom->b));
+  add_child(x, k, atom->b);
+}
+
 static void expand_division(nv_index *x, uint32_t k, const nv_atom *atom) {
   nv_ctx *c = x->c;
   int64_t divisor, lo, hi;
-  if (!nv_dim_is_const(c, atom->b, &divisor) || divisor <= 0)
-    nv_raise(c, NUVECC_SPEC, "not supported yet: sizes known at run time only");
-  bounds(c, atom->a, &lo, &hi);
+  nv_dim_index_bounds(c, atom->a, &lo, &hi);
+  if (!nv_dim_is_const(c, atom->b, &divisor)) {
+    expand_open_division(x, k, atom, lo);
+    return;
+  }
+  if (divisor <= 0 || lo == INT64_MIN) refuse(c);
   const int64_t bias = lo < 0 ? -(lo + 1) / divisor + 1 : 0;
   const nv_dim dividend = nv_dim_add(c, atom->a, nv_dim_const(c, bias * divisor));
   const bool power = (divisor & (divisor - 1)) == 0, quotient = atom->kind == NV_ATOM_FLOORDIV;
@@ -118,14 +142,93 @@ static void expand_division(nv_index *x, uint32_t k, const nv_atom *atom) {
 static void expand_minimum(nv_index *x, uint32_t k, const nv_atom *atom) {
   nv_ctx *c = x->c;
   int64_t lo, hi, other;
-  bounds(c, atom->a, &lo, &hi);
-  bounds(c, atom->b, &other, &hi);
+  nv_dim_index_bounds(c, atom->a, &lo, &hi);
+  nv_dim_index_bounds(c, atom->b, &other, &hi);
   if (other < lo) lo = other;
+  if (lo == INT64_MIN) refuse(c);
   const nv_dim up = nv_dim_const(c, lo < 0 ? -lo : 0);
   x->entries[k].kind = atom->kind == NV_ATOM_MIN ? MINIMUM : MAXIMUM;
   x->entries[k].bias = lo < 0 ? -lo : 0;
   add_child(x, k, nv_dim_add(c, atom->a, up));
   add_child(x, k, nv_dim_add(c, atom->b, up));
+}
+
+/* Splits a term's atoms into those of the iteration space, which come first, and the factor that the others make. */
+static nv_dim split_term(nv_index *x, nv_dim d, uint32_t t, uint32_t *inner, uint32_t *n) {
+  nv_ctx *c = x->c;
+  int64_t coefficient;
+  const uint32_t *atoms;
+  uint32_t natoms;
+  nv_dim_term(c, d, t, &coefficient, &atoms, &natoms);
+  nv_dim factor = nv_dim_const(c, coefficient);
+  *n = 0;
+  for (uint32_t i = 0; i < natoms; i++) {
+    nv_dim_term(c, d, t, &coefficient, &atoms, &natoms); /* new dims may have moved the list */
+    const nv_dim atom = nv_dim_of_atom(c, atoms[i]);
+    nv_dim_term(c, d, t, &coefficient, &atoms, &natoms);
+    if (nv_dim_is_size(c, atom)) factor = nv_dim_mul(c, factor, atom);
+    else inner[(*n)++] = atoms[i];
+  }
+  return factor;
+}
+
+/* A sum over open sizes: for every product of iteration symbols one factor. */
+static void expand_open_sum(nv_index *x, uint32_t k) {
+  enum { MOST_FACTORS = 64 };
+  nv_ctx *c = x->c;
+  const nv_dim d = x->entries[k].dim;
+  const uint32_t nterms = nv_dim_nterms(c, d), first = x->nparts;
+  x->entries[k].kind = OPEN_SUM;
+  for (uint32_t t = 0; t < nterms; t++) {
+    uint32_t inner[MOST_FACTORS], n, p = first;
+    const nv_dim factor = split_term(x, d, t, inner, &n);
+    nv_dim product = NV_DIM_ONE;
+    for (uint32_t i = 0; i < n; i++) product = nv_dim_mul(c, product, nv_dim_of_atom(c, inner[i]));
+    while (p < x->nparts && x->parts[p].child != product) p++; /* child: the product, until all are found */
+    if (p < x->nparts) {
+      x->parts[p].factor = nv_dim_add(c, x->parts[p].factor, factor);
+      continue;
+    }
+    NV_GROW(c, x->parts, x->parts_cap, (size_t)x->nparts + 1);
+    x->parts[x->nparts++] = (nv_index_part){.factor = factor, .child = product};
+  }
+  x->entries[k].first_part = first;
+  x->entries[k].nparts = x->nparts - first;
+  for (uint32_t p = first; p < x->nparts; p++) {
+    const nv_dim product = x->parts[p].child;
+    int64_t known;
+    if (!nv_dim_is_const(c, x->parts[p].factor, &known)) {
+      x->parts[p].child = x->npool;
+      add_child(x, k, x->parts[p].factor);
+    }
+    x->parts[p].first = x->npool;
+    if (product == NV_DIM_ONE) continue;
+    int64_t one;
+    const uint32_t *atoms;
+    uint32_t natoms;
+    nv_dim_term(c, product, 0, &one, &atoms, &natoms);
+    for (uint32_t i = 0; i < natoms; i++) {
+      add_child(x, k, nv_dim_of_atom(c, atoms[i]));
+      nv_dim_term(c, product, 0, &one, &atoms, &natoms);
+    }
+    x->parts[p].n = natoms;
+  }
+}
+
+/* Does a sum have a coefficient, or a term, of open sizes? */
+static bool is_open_sum(nv_ctx *c, nv_dim d) {
+  for (uint32_t t = 0, n = nv_dim_nterms(c, d); t < n; t++) {
+    int64_t coefficient;
+    const uint32_t *atoms;
+    uint32_t natoms;
+    nv_dim_term(c, d, t, &coefficient, &atoms, &natoms);
+    for (uint32_t i = 0; i < natoms; i++) {
+      const nv_dim atom = nv_dim_of_atom(c, atoms[i]);
+      if (nv_dim_is_size(c, atom)) return true;
+      nv_dim_term(c, d, t, &coefficient, &atoms, &natoms);
+    }
+  }
+  return false;
 }
 
 static void expand(nv_index *x, uint32_t k) {
@@ -140,10 +243,15 @@ static void expand(nv_index *x, uint32_t k) {
     x->entries[k].wide = lo >= NARROW;
     return;
   }
-  bounds(c, d, &lo, &hi);
+  nv_dim_index_bounds(c, d, &lo, &hi);
   x->entries[k].wide = (hi >= NARROW || lo < -NARROW) && !x->entries[k].narrow;
   x->entries[k].negative = lo < 0;
-  if (!single_atom(c, d, &atom)) {
+  if (nv_dim_is_size(c, d)) {
+    x->entries[k].kind = FIELD;
+    x->entries[k].wide = true;
+  } else if (!single_atom(c, d, &atom) && is_open_sum(c, d)) {
+    expand_open_sum(x, k);
+  } else if (!single_atom(c, d, &atom)) {
     x->entries[k].kind = SUM;
     for (uint32_t t = 0, n = nv_dim_nterms(c, d); t < n; t++) {
       int64_t coefficient;
@@ -157,12 +265,13 @@ static void expand(nv_index *x, uint32_t k) {
     }
   } else if (atom.kind == NV_ATOM_SYMBOL) {
     x->entries[k].kind = SYMBOL;
+    x->entries[k].wide = false; /* a uint, by a guard where the bounds don't say so */
   } else if (atom.kind == NV_ATOM_FLOORDIV || atom.kind == NV_ATOM_MOD) {
     expand_division(x, k, &atom);
   } else if (atom.kind == NV_ATOM_MIN || atom.kind == NV_ATOM_MAX) {
     expand_minimum(x, k, &atom);
   } else {
-    nv_raise(c, NUVECC_SPEC, "not supported yet: sizes known at run time only");
+    nv_bug(c, "an index holds a broadcast size");
   }
 }
 
@@ -243,6 +352,39 @@ static const char *sum_text(nv_index *x, const nv_index_entry *e) {
   return nv_keep(&b);
 }
 
+/* Parts with open factors first, then as a sum of known ones: by falling factor, what is subtracted last. */
+static const char *open_sum_text(nv_index *x, const nv_index_entry *e) {
+  nv_ctx *c = x->c;
+  nv_buf b;
+  int64_t factor;
+  nv_buf_init(&b, c);
+  const nv_index_part *parts = x->parts + e->first_part;
+  for (int pass = 0; pass < 4; pass++) { /* open factors of symbols, known ones, what holds no symbol, below 0 */
+    for (uint32_t p = 0; p < e->nparts; p++) {
+      const bool closed = nv_dim_is_const(c, parts[p].factor, &factor);
+      if (pass != (closed && factor < 0 ? 3 : !parts[p].n ? 2 : closed ? 1 : 0)) continue;
+      const uint32_t *child = x->pool + parts[p].first;
+      const char *before = pass == 3 ? (b.n ? " - " : e->wide ? "0ul - " : "0u - ") : b.n ? " + " : "";
+      nv_puts(&b, before);
+      if (closed) {
+        put_term(x, &b, e->wide, factor < 0 ? 0 - (uint64_t)factor : (uint64_t)factor, child, parts[p].n,
+                 pass == 3 ? P_MUL : P_ADD);
+        continue;
+      }
+      for (uint32_t i = 0; i < parts[p].n; i++) nv_printf(&b, "%s * ", operand(x, child[i], e->wide, P_MUL));
+      nv_puts(&b, operand(x, x->pool[parts[p].child], e->wide, P_MUL));
+    }
+  }
+  return nv_keep(&b);
+}
+
+/* A division by an open size in 64 bits, unless both fit 32. */
+static bool is_wide_division(const nv_index *x, uint32_t dividend, uint32_t divisor) {
+  int64_t min, max;
+  nv_dim_bounds(x->c, x->entries[divisor].dim, &min, &max);
+  return x->entries[dividend].wide || max >= NARROW;
+}
+
 /* Text and precedence of an entry whose children have theirs. */
 static void make_text(nv_index *x, uint32_t k) {
   nv_ctx *c = x->c;
@@ -262,8 +404,16 @@ static void make_text(nv_index *x, uint32_t k) {
   case SYMBOL:
     for (uint32_t s = 0; s < x->nsymbols; s++)
       if (x->symbols[s] == e->dim) e->text = x->variables[s];
-    if (!e->text) nv_raise(c, NUVECC_SPEC, "not supported yet: sizes known at run time only");
+    if (!e->text) nv_bug(c, "an index has a symbol without a variable");
     e->precedence = P_PRIMARY;
+    return;
+  case FIELD:
+    e->text = nv_index_size(x, e->dim, true);
+    e->precedence = P_PRIMARY;
+    return;
+  case OPEN_SUM:
+    e->text = open_sum_text(x, e);
+    e->precedence = e->nparts == 1 ? P_MUL : P_ADD;
     return;
   case SUM: {
     int64_t coefficient;
@@ -285,6 +435,19 @@ static void make_text(nv_index *x, uint32_t k) {
     e->precedence = P_SHIFT;
     break;
   }
+  case OPEN_DIVIDE: {
+    const bool wide = is_wide_division(x, child[0], child[1]);
+    e->text = nv_format(c, "%s / %s", operand(x, child[0], wide, P_MUL), operand(x, child[1], wide, P_PRIMARY));
+    e->precedence = P_MUL;
+    cast = wide != e->wide;
+    break;
+  }
+  case OPEN_REMAINDER:
+    e->text = nv_format(c, "%s - %s * %s", operand(x, child[0], e->wide, P_ADD), operand(x, child[1], e->wide, P_MUL),
+                        operand(x, child[2], e->wide, P_MUL));
+    e->precedence = P_ADD;
+    cast = false;
+    break;
   case MASK:
     e->text = nv_format(c, "%s & %llu%s", operand(x, child[0], inner, P_PRIMARY), divisor - 1, u);
     e->precedence = P_AND;
@@ -360,10 +523,10 @@ void nv_index_declare(nv_index *x, nv_buf *b, uint32_t indent, nv_dim except) {
     if (e->placed || (except != NV_NONE && nv_dim_uses(c, e->dim, except))) continue;
     make_text(x, x->order[i]);
     e->placed = true;
-    if (e->kind == CONSTANT || e->kind == SYMBOL) continue;
-    if (e->uses < 2 && e->kind != DIVIDE && strlen(e->text) <= LONGEST_INLINE) continue;
-    const char *base = e->kind == DIVIDE || e->kind == SHIFT     ? "q"
-                       : e->kind == MASK || e->kind == REMAINDER ? "r"
+    if (e->kind == CONSTANT || e->kind == SYMBOL || e->kind == FIELD) continue;
+    if (e->uses < 2 && e->kind != DIVIDE && e->kind != OPEN_DIVIDE && strlen(e->text) <= LONGEST_INLINE) continue;
+    const char *base = e->kind == DIVIDE || e->kind == OPEN_DIVIDE || e->kind == SHIFT     ? "q"
+                       : e->kind == MASK || e->kind == REMAINDER || e->kind == OPEN_REMAINDER ? "r"
                                                                  : "at";
     const char *name = nv_names_fresh(x->names, base);
     const uint32_t start = b->n;
@@ -392,4 +555,65 @@ const char *nv_index_text(nv_index *x, nv_dim offset) {
 const char *nv_index_term(nv_index *x, nv_dim offset) {
   const char *text = nv_index_text(x, offset);
   return x->entries[find(x, offset)].precedence >= P_ADD ? text : nv_format(x->c, "(%s)", text);
+}
+
+/* ---- fields ---- */
+
+static bool has_field(const nv_index *x, const char *name) {
+  for (uint32_t k = 0; k < x->fields->n; k++)
+    if (!strcmp(x->fields->list[k].name, name)) return true;
+  return false;
+}
+
+static const char *field_text(nv_index *x, nv_attr expr, nv_dtype d) {
+  nv_ctx *c = x->c;
+  for (uint32_t k = 0; k < x->fields->n; k++)
+    if (x->fields->list[k].field.expr == expr && x->fields->list[k].field.dtype == (uint8_t)d)
+      return nv_format(c, "sizes.%s", x->fields->list[k].name);
+  nv_buf b;
+  nv_buf_init(&b, c);
+  nv_put_size(&b, expr);
+  const char *text = nv_keep(&b);
+  const bool named = d == NV_I64 && nv_msl_ident(text, strlen(text)) && !has_field(x, text);
+  const char *name = named ? text : nv_format(c, "n%u", (unsigned)x->fields->n);
+  while (!named && has_field(x, name)) name = nv_format(c, "%sn", name);
+  if (x->fields->n == NV_MOST_FIELDS)
+    nv_raise(c, NUVECC_SPEC, "not supported yet: a kernel that is given more than %d sizes", NV_MOST_FIELDS);
+  NV_GROW(c, x->fields->list, x->fields->cap, (size_t)x->fields->n + 1);
+  nv_index_field *f = &x->fields->list[x->fields->n];
+  *f = (nv_index_field){{expr, (uint8_t)d}, name, named ? NULL : text};
+  x->fields->n++;
+  return nv_format(c, "sizes.%s", f->name);
+}
+
+const char *nv_index_size(nv_index *x, nv_dim d, bool wide) {
+  int64_t v;
+  if (nv_dim_is_const(x->c, d, &v)) return nv_format(x->c, "%lld%s", (long long)v, suffix(wide));
+  const char *text = field_text(x, nv_size_of_dim(x->c, d), NV_I64);
+  return wide ? text : nv_format(x->c, "uint(%s)", text);
+}
+
+const char *nv_index_number(nv_index *x, nv_attr expr, nv_dtype d) {
+  nv_ctx *c = x->c;
+  const char *text = field_text(x, expr, d);
+  switch (d) {
+  case NV_BOOL: return nv_format(c, "%s != 0ul", text);
+  case NV_F32: return nv_format(c, "as_type<float>(uint(%s))", text);
+  case NV_F16:
+  case NV_BF16: return nv_format(c, "as_type<%s>(ushort(%s))", nv_msl_type(d), text);
+  case NV_C64: return nv_format(c, "float2(as_type<float>(uint(%s)), as_type<float>(uint(%s >> 32)))", text, text);
+  default: return nv_format(c, "%s(%s)", nv_msl_type(d), text);
+  }
+}
+
+void nv_index_put_fields(const nv_index *x, nv_buf *b, const char *stem) {
+  enum { LONGEST = 80 };
+  nv_printf(b, "struct %s_sizes {\n", stem);
+  for (uint32_t k = 0; k < x->fields->n; k++) {
+    const char *text = x->fields->list[k].text;
+    nv_printf(b, "  ulong %s;", x->fields->list[k].name);
+    if (text) nv_printf(b, strlen(text) > LONGEST ? " // %.*s..." : " // %.*s", LONGEST, text);
+    nv_putc(b, '\n');
+  }
+  nv_puts(b, "};\n");
 }

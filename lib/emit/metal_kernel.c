@@ -58,9 +58,15 @@ static bool *find_leads(nv_ctx *c, const nv_kernel *k) {
   return leads;
 }
 
+/* Is the offset the symbol plus a constant? */
+static bool is_known_step(nv_ctx *c, nv_dim offset, nv_dim symbol) {
+  int64_t value;
+  return nv_dim_is_const(c, nv_dim_sub(c, offset, symbol), &value);
+}
+
 uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail) {
   enum { LEAST = 8, MANY = 64, UNSEEN = -2 };
-  int64_t extent;
+  int64_t known;
   int strides[MANY];
   *tail = false;
   if (k->kind == NV_K_ROWS) return nv_rows_width(c, k);
@@ -68,14 +74,16 @@ uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail) {
   const bool reduce = k->kind == NV_K_REDUCE;
   if (k->kind == NV_K_SCAN) return nv_scan_width(c, k);
   if (symbol == NV_NONE || k->noperands > MANY || k->folds) return 1;
-  if (!nv_dim_is_const(c, reduce ? k->reduce_extent : k->extent[k->rank - 1], &extent) || extent < LEAST) return 1;
-  if (extent % 4 && (reduce || k->rank != 1 || k->guarded || extent >= NV_NARROW)) return 1;
+  const nv_dim extent = reduce ? k->reduce_extent : k->extent[k->rank - 1], four = nv_dim_const(c, 4);
+  const bool whole = nv_dim_mod(c, extent, four) == NV_DIM_ZERO; /* vectors */
+  if (nv_dim_is_const(c, extent, &known) && (known < LEAST || (!whole && known >= NV_NARROW))) return 1;
+  if (!whole && (reduce || k->rank != 1 || k->guarded)) return 1;
   if (!reduce && k->guarded && (nv_stride(c, k->guard, symbol) != 1 || nv_dim_value(c, k->limit) % 4)) return 1;
   for (uint32_t o = 0; o < k->noperands; o++) strides[o] = UNSEEN;
   const uint32_t inner = inner_count(k);
   const bool *varies = nv_gen_varying(c, k);
   bool any = false;
-  if (varies && extent % 4) return 1;
+  if (varies && !whole) return 1;
   for (uint32_t i = 0; i < k->ninstrs; i++) {
     const nv_instr *p = &k->instrs[i];
     if (p->kind == NV_I_INDEX && i < inner && nv_dim_uses(c, p->offset, symbol)) return 1;
@@ -86,13 +94,14 @@ uint32_t nv_kernel_width(nv_ctx *c, const nv_kernel *k, bool *tail) {
       continue;
     }
     const int s = nv_stride(c, p->offset, symbol);
-    if (nv_picks(p) && (varies[p->arg[0]] || (s == 1 && p->stride % 4))) return 1;
+    if (nv_picks(p) && (varies[p->arg[0]] || (s == 1 && nv_dim_mod(c, p->stride, four)))) return 1;
     if (s < 0 || (p->kind == NV_I_STORE && s == 0) || nv_dtype_size[p->dtype] > 4) return 1;
+    if (s == 1 && !whole && !is_known_step(c, p->offset, symbol)) return 1;
     if (*before != UNSEEN && *before != s) return 1; /* every access of a binding moves alike */
     *before = s;
     any = any || s == 1;
   }
-  *tail = any && extent % 4 != 0;
+  *tail = any && !whole;
   return any ? 4 : 1;
 }
 
@@ -112,9 +121,30 @@ uint32_t nv_operand_align(nv_ctx *c, const nv_kernel *k, uint32_t operand) {
   return nv_operand_is_vector(c, k, operand) ? 4 * size : size;
 }
 
+nv_dim nv_groups_of(nv_ctx *c, nv_dim n, int64_t each) {
+  return nv_dim_floordiv(c, nv_dim_add(c, n, nv_dim_const(c, each - 1)), nv_dim_const(c, each));
+}
+
+bool nv_rows_are_many(nv_ctx *c, nv_dim rows) {
+  int64_t least, most;
+  nv_dim_bounds(c, rows, &least, &most);
+  return most > NV_ROWS;
+}
+
+void nv_row_grid(nv_ctx *c, nv_dim rows, nv_dim grid[3]) {
+  const nv_dim many = nv_dim_const(c, NV_ROWS);
+  grid[0] = nv_dim_mul(c, nv_dim_const(c, 32), nv_dim_min(c, rows, many));
+  if (nv_rows_are_many(c, rows)) grid[1] = nv_groups_of(c, rows, NV_ROWS);
+}
+
+void nv_gen_row_position(nv_gen *e, const char *row, nv_dim rows) {
+  nv_printf(e->b, "  uint %s = pos.y * %lldu + (pos.x >> 5);\n", row, (long long)NV_ROWS);
+  nv_printf(e->b, "  if (%s >= %s) {\n    return;\n  }\n", row, nv_index_size(&e->index, rows, false));
+}
+
 void nv_kernel_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]) {
   bool tail;
-  int64_t extent;
+  int64_t known;
   grid[0] = grid[1] = grid[2] = nv_dim_const(c, 1);
   if (k->kind == NV_K_SCAN) {
     nv_scan_grid(c, k, grid);
@@ -125,18 +155,15 @@ void nv_kernel_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]) {
     return;
   }
   if (k->kind == NV_K_REDUCE) {
-    extent = nv_dim_value(c, k->extent[0]);
-    grid[0] = nv_dim_const(c, extent);
-    if (nv_kernel_is_column(c, k)) return;
-    grid[0] = nv_dim_const(c, 32 * (extent < NV_ROWS ? extent : NV_ROWS));
-    grid[1] = nv_dim_const(c, extent <= NV_ROWS ? 1 : (extent + NV_ROWS - 1) / NV_ROWS);
+    if (nv_kernel_is_column(c, k)) grid[0] = k->extent[0];
+    else nv_row_grid(c, k->extent[0], grid);
     return;
   }
   for (uint32_t d = 0; d < k->rank; d++) grid[k->rank - 1 - d] = k->extent[d];
-  if (nv_kernel_width(c, k, &tail) == 4) grid[0] = nv_dim_const(c, (nv_dim_value(c, grid[0]) + 3) / 4);
+  if (nv_kernel_width(c, k, &tail) == 4) grid[0] = nv_groups_of(c, grid[0], 4);
   for (int d = 0; d < 3; d++)
-    if (nv_dim_is_const(c, grid[d], &extent) && extent >= NV_NARROW)
-      nv_raise(c, NUVECC_SPEC, "not supported yet: a kernel over an axis of %lld elements", (long long)extent);
+    if (nv_dim_is_const(c, grid[d], &known) && known >= NV_NARROW)
+      nv_raise(c, NUVECC_SPEC, "not supported yet: a kernel over an axis of %lld elements", (long long)known);
 }
 
 /* ---- names ---- */
@@ -225,6 +252,13 @@ nv_dim nv_in_vectors(nv_ctx *c, nv_dim d, nv_dim symbol, nv_dim counter) {
   return nv_dim_floordiv(c, nv_dim_replace(c, d, &symbol, &by, 1), four);
 }
 
+nv_dim nv_vector_counter(nv_ctx *c, nv_dim extent) {
+  const nv_dim vectors = nv_dim_floordiv(c, extent, nv_dim_const(c, 4));
+  int64_t known;
+  const char *name = nv_dim_is_const(c, vectors, &known) ? nv_format(c, "vectors:%lld", (long long)known) : "vectors";
+  return nv_dim_index(c, nv_intern_z(c, name), vectors);
+}
+
 /* Variables for the iteration symbols, offsets as they are printed, names and literals. */
 static void prepare(nv_gen *e) {
   static const char *const names[4][3] = {{NULL}, {"i"}, {"row", "col"}, {"slab", "row", "col"}};
@@ -245,10 +279,13 @@ static void prepare(nv_gen *e) {
 
   nv_dim inner = nv_inner_symbol(k), counter = inner;
   if (e->width == 4 && !e->tail) { /* the innermost dim in vectors */
-    const int64_t vectors = nv_dim_value(c, reduce ? k->reduce_extent : k->extent[k->rank - 1]) / 4;
-    counter = nv_dim_symbol(c, nv_intern_z(c, nv_format(c, "vectors:%lld", (long long)vectors)), 0, vectors - 1);
+    counter = nv_vector_counter(c, reduce ? k->reduce_extent : k->extent[k->rank - 1]);
   }
   nv_names_take(&e->names, "pos");
+  if (e->g->nsources) {
+    nv_names_take(&e->names, "sizes");
+    nv_names_take(&e->names, nv_format(c, "%s_sizes", e->stem));
+  }
   nv_names_take(&e->names, e->name); /* a variable that hid a function that the kernel calls would be its end */
   nv_names_take(&e->names, nv_format(c, "%s_point", e->stem));
   nv_names_take(&e->names, nv_format(c, "%s_values", e->stem));
@@ -265,6 +302,7 @@ static void prepare(nv_gen *e) {
   for (uint32_t i = 0; i < n; i++) {
     const nv_instr *p = &k->instrs[i];
     if (p->kind == NV_I_CONST) e->text[i] = nv_gen_literal(e, (nv_dtype)p->dtype, p->bits);
+    if (p->kind == NV_I_SIZE) e->text[i] = nv_names_fresh(&e->names, "n");
     if (p->kind == NV_I_INDEX) {
       e->offset[i] = p->offset;
       if (!scan || i < e->inner) nv_index_want(&e->index, p->offset, p->dtype == NV_I32);
@@ -292,8 +330,26 @@ static void prepare(nv_gen *e) {
       e->text[i] = nv_names_fresh(&e->names, "at");
 }
 
-void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const nv_kernel *k) {
+/* Variables for the numbers that follow from sizes. */
+static void put_numbers(nv_gen *e) {
+  for (uint32_t i = 0; i < e->k->ninstrs; i++) {
+    const nv_instr *p = &e->k->instrs[i];
+    if (p->kind != NV_I_SIZE) continue;
+    nv_line(e->b, 2, "%s %s = %s;", nv_msl_type((nv_dtype)p->dtype), e->text[i],
+            nv_index_number(&e->index, p->attr, (nv_dtype)p->dtype));
+  }
+}
+
+static void keep_fields(nv_ctx *c, const nv_index *x, nv_kernel *k) {
+  k->nfields = x->fields->n;
+  if (!k->nfields) return;
+  NV_GROW(c, k->fields, k->fields_cap, k->nfields);
+  for (uint32_t i = 0; i < k->nfields; i++) k->fields[i] = x->fields->list[i].field;
+}
+
+void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, nv_kernel *k) {
   nv_ctx *c = m->c;
+  nv_buf body;
   const bool rows = k->kind == NV_K_ROWS;
   nv_gen e = {.b = b, .c = c, .g = p->graph, .k = k, .name = k->name ? k->name : "K"};
   for (uint32_t i = 0; i < k->ninstrs; i++)
@@ -305,7 +361,19 @@ void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const 
   else prepare(&e);
   if (!rows && e.width == 4 && k->kind != NV_K_SCAN) nv_gen_point(&e);
 
-  const char **items = NV_NEW_N(c, const char *, k->noperands + 4);
+  nv_buf_init(&body, c); /* before the parameters: it says which sizes are used */
+  e.b = &body;
+  nv_gen_tables(&e);
+  put_numbers(&e);
+  if (rows) nv_gen_rows(&e);
+  else if (k->kind == NV_K_SCAN) nv_gen_scan(&e);
+  else if (nv_kernel_is_simd(c, k)) nv_gen_reduce(&e);
+  else if (k->kind == NV_K_REDUCE) nv_gen_column(&e);
+  else nv_gen_map(&e);
+  keep_fields(c, &e.index, k);
+  if (k->nfields) nv_index_put_fields(&e.index, b, e.stem);
+
+  const char **items = NV_NEW_N(c, const char *, k->noperands + 5);
   uint32_t n = 0;
   for (uint32_t o = 0; o < k->noperands - k->ntables; o++) {
     const nv_operand_rec *r = &k->operands[o];
@@ -314,6 +382,9 @@ void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const 
     items[n++] =
         nv_format(c, "device %s%s* %s [[buffer(%u)]]", r->written ? "" : "const ", type, e.buffer[o], (unsigned)o);
   }
+  if (k->nfields)
+    items[n++] = nv_format(c, "constant %s_sizes& sizes [[buffer(%u)]]", e.stem,
+                           (unsigned)(k->noperands - k->ntables));
   if (nv_kernel_group(c, k)) items[n++] = "uint3 pos [[threadgroup_position_in_grid]]";
   else if (k->kind != NV_K_MAP || k->rank) items[n++] = "uint3 pos [[thread_position_in_grid]]";
   if (rows ? nv_rows_lanes(c, k) == 32 : nv_kernel_is_simd(c, k))
@@ -321,13 +392,9 @@ void nv_emit_kernel_body(nv_buf *b, const nv_module *m, const nv_plan *p, const 
   if (nv_kernel_group(c, k)) items[n++] = "uint block [[simdgroup_index_in_threadgroup]]";
   nv_printf(b, "kernel void %s", e.name);
   nv_put_list(b, 4, items, n, ") {");
-  nv_gen_tables(&e);
-  if (rows) nv_gen_rows(&e);
-  else if (k->kind == NV_K_SCAN) nv_gen_scan(&e);
-  else if (nv_kernel_is_simd(c, k)) nv_gen_reduce(&e);
-  else if (k->kind == NV_K_REDUCE) nv_gen_column(&e);
-  else nv_gen_map(&e);
+  if (body.n) nv_put(b, body.p, body.n);
   nv_puts(b, "}\n");
+  nv_drop(c, body.p);
   nv_index_drop(&e.index);
   nv_names_drop(&e.names);
 }

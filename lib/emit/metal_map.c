@@ -80,14 +80,14 @@ void nv_gen_map(nv_gen *e) {
     if (k->instrs[i].kind == NV_I_INDEX)
       nv_line(b, 2, "%s %s = %s;", nv_msl_type((nv_dtype)k->instrs[i].dtype), e->text[i], nv_gen_index(e, i));
   nv_gen_leads(e, 2);
-  const long long extent = (long long)nv_dim_value(e->c, k->extent[k->rank - 1]);
+  const char *extent = nv_index_size(&e->index, k->extent[k->rank - 1], false);
   const uint32_t indent = e->tail ? 4 : 2;
-  if (e->tail) nv_printf(b, "  if (%s + 4u <= %lldu) {\n", e->index.variables[0], extent);
+  if (e->tail) nv_printf(b, "  if (%s + 4u <= %s) {\n", e->index.variables[0], extent);
   nv_gen_vector_loads(e, indent);
   if (e->nresults) nv_gen_calls(e, indent, result_uses(e) == 1);
   nv_gen_vector_stores(e, indent);
   if (e->tail) {
-    nv_printf(b, "  } else {\n    for (; %s < %lldu; ++%s) {\n", e->index.variables[0], extent,
+    nv_printf(b, "  } else {\n    for (; %s < %s; ++%s) {\n", e->index.variables[0], extent,
               e->index.variables[0]);
     put_tail(e, 6);
     nv_puts(b, "    }\n  }\n");

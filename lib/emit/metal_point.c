@@ -49,9 +49,14 @@ static const char *place_text(nv_gen *e, uint32_t i) {
   const nv_instr *p = &e->k->instrs[i];
   if (!nv_picks(p)) return nv_index_text(&e->index, e->offset[i]);
   const bool wide = e->k->operands[p->operand].extent >= NV_NARROW;
-  const int64_t unit = e->width == 4 && e->vector[p->operand] ? 4 : 1, by = p->stride / unit;
+  const nv_dim unit = nv_dim_const(e->c, e->width == 4 && e->vector[p->operand] ? 4 : 1);
+  const nv_dim stride = nv_dim_floordiv(e->c, p->stride, unit);
+  int64_t by;
   const char *index = nv_format(e->c, "%s(%s)", wide ? "ulong" : "uint", e->text[p->arg[0]]);
-  if (by != 1 && by != -1)
+  if (!nv_dim_is_const(e->c, stride, &by)) {
+    index = nv_format(e->c, "%s * %s", index, nv_index_size(&e->index, stride, wide));
+    by = 2; /* as a known stride above 1 from here on */
+  } else if (by != 1 && by != -1)
     index = nv_format(e->c, "%s * %lld%s", index, (long long)(by < 0 ? -by : by), wide ? "ul" : "u");
   int64_t rest;
   if (by > 0 && nv_dim_is_const(e->c, e->offset[i], &rest) && rest == 0) return index;
@@ -75,10 +80,10 @@ static const char *searched(nv_gen *e, uint32_t i) {
   int64_t at;
   if (!nv_dim_is_const(e->c, e->offset[i], &at) || at)
     line = nv_format(e->c, "%s + %s", line, nv_index_term(&e->index, e->offset[i]));
-  if (p->op == NV_OP_below)
-    return nv_format(e->c, "%s(%s, %lldu, %s)", name, line, (long long)p->count, e->text[p->arg[0]]);
+  const long long count = (long long)nv_dim_value(e->c, p->count); /* updates are sorted where they are known */
+  if (p->op == NV_OP_below) return nv_format(e->c, "%s(%s, %lldu, %s)", name, line, count, e->text[p->arg[0]]);
   const int64_t *list = nv_attr_list(e->c, p->attr), run = list[nv_attr_count(e->c, p->attr) - 1];
-  return nv_format(e->c, "%s(%s, %lldu, %lldu, uint(%s))", name, line, (long long)p->count, (long long)run,
+  return nv_format(e->c, "%s(%s, %lldu, %lldu, uint(%s))", name, line, count, (long long)run,
                    e->text[p->arg[0]]);
 }
 
@@ -91,9 +96,11 @@ const char *nv_gen_read(nv_gen *e, uint32_t i) {
   const nv_dtype d = (nv_dtype)p->dtype;
   const char *zero = nv_gen_literal(e, vector && d == NV_BOOL ? NV_U8 : d, 0);
   if (vector) zero = nv_format(e->c, "%s(%s)", nv_gen_vector_type(e, d), zero);
-  const bool wide = e->k->instrs[p->arg[0]].dtype == NV_I64 || p->count >= NV_NARROW;
-  return nv_format(e->c, "%s(%s) < %lld%s ? %s : %s", wide ? "ulong" : "uint", e->text[p->arg[0]],
-                   (long long)p->count, wide ? "ul" : "u", read, zero);
+  int64_t count;
+  const bool wide = e->k->instrs[p->arg[0]].dtype == NV_I64 || !nv_dim_is_const(e->c, p->count, &count) ||
+                    count >= NV_NARROW;
+  return nv_format(e->c, "%s(%s) < %s ? %s : %s", wide ? "ulong" : "uint", e->text[p->arg[0]],
+                   nv_index_size(&e->index, p->count, wide), read, zero);
 }
 
 void nv_gen_statement(nv_gen *e, uint32_t indent, uint32_t i, const char **text) {
@@ -160,7 +167,7 @@ void nv_gen_point(nv_gen *e) {
   for (uint32_t i = 0; i < e->inner; i++) {
     if (!used[i]) continue;
     if (k->instrs[i].kind == NV_I_LOAD) e->params[e->nparams++] = i, loads[k->instrs[i].operand]++;
-    if (k->instrs[i].kind == NV_I_INDEX) e->params[e->nparams++] = i;
+    if (k->instrs[i].kind == NV_I_INDEX || k->instrs[i].kind == NV_I_SIZE) e->params[e->nparams++] = i;
   }
 
   const char **text = NV_NEW_N(c, const char *, k->ninstrs + 1);

@@ -5,6 +5,7 @@
  * The results of blocks are the elements of the next level, reduced by the same rule while the blocks are walked:
  * level l holds the results of level l - 1 in four columns a thread until a block of them is full. */
 #include "../ir/eval.h"
+#include "../ir/sizes.h"
 #include "metal_gen.h"
 
 #include <math.h>
@@ -12,7 +13,10 @@
 enum { BLOCK = 1024, MAX_LEVELS = 4 };
 
 typedef struct level {
-  int64_t elements;   /* of the whole level: of level 1 the reduced ones, of level l + 1 one a block of level l */
+  int64_t elements;   /* of the whole level: of level 1 the reduced ones, of level l + 1 one a block of level l; where
+                         that is open, the most */
+  const char *size;   /* the same as an expression */
+  bool open;
   const char *column; /* array of four */
   const char *count;  /* elements of the current block, as an expression */
   const char *block;  /* number of the current block, "" when there is one */
@@ -65,12 +69,12 @@ static void put_elements(nv_gen *e, uint32_t indent, const level *l, nv_dtype d)
   nv_ctx *c = e->c;
   const uint32_t from = e->k->instrs[e->inner].arg[0], start = indent;
   const nv_dtype element = (nv_dtype)e->k->instrs[from].dtype;
-  const int64_t unit = e->width, n = l->elements / unit; /* elements or vectors */
+  const int64_t unit = e->width; /* elements or vectors */
   const char *variable = e->index.variables[1], *step = "", *first = NULL;
   if (l->elements > 128) {
     step = nv_names_fresh(&e->names, "k");
     first = nv_format(c, "%s == 0u", step);
-    if (l->elements <= BLOCK || l->elements % BLOCK == 0)
+    if (!l->open && (l->elements <= BLOCK || l->elements % BLOCK == 0))
       nv_line(e->b, indent, "for (uint %s = 0u; %s < %lldu; ++%s) {", step, step,
               (long long)((l->elements > BLOCK ? BLOCK : l->elements) + 127) / 128, step);
     else
@@ -89,8 +93,11 @@ static void put_elements(nv_gen *e, uint32_t indent, const level *l, nv_dtype d)
     indent += 2;
     nv_line(e->b, indent, "uint %s = %slane * 4u + %s;", variable, at, column);
   }
-  const bool guard = l->elements % 128 != 0;
-  if (guard) nv_line(e->b, indent, "if (%s < %lldu) {", variable, (long long)n), indent += 2;
+  if (l->open || l->elements % 128 != 0) {
+    const nv_dim n = nv_dim_floordiv(c, e->k->reduce_extent, nv_dim_const(c, unit));
+    nv_line(e->b, indent, "if (%s < %s) {", variable, unit == 1 ? l->size : nv_index_size(&e->index, n, false));
+    indent += 2;
+  }
   nv_index_declare(&e->index, e->b, indent, NV_NONE);
   const char *columns[4], *values[4];
   if (e->width == 4) {
@@ -111,31 +118,51 @@ static void put_elements(nv_gen *e, uint32_t indent, const level *l, nv_dtype d)
   while (indent > start) indent -= 2, nv_line(e->b, indent, "}");
 }
 
+/* The elements themselves; of an open size at most as many as a guard lets through. */
+static void put_first_level(nv_gen *e, level *l) {
+  enum { MOST = 1 << 30 };
+  int64_t least;
+  nv_dim_bounds(e->c, e->k->reduce_extent, &least, &l->elements);
+  l->open = least != l->elements;
+  if (!l->open) {
+    l->size = nv_format(e->c, "%lldu", (long long)l->elements);
+    return;
+  }
+  if (l->elements > MOST) l->elements = MOST;
+  l->size = nv_names_fresh(&e->names, "n");
+  nv_line(e->b, 2, "uint %s = %s;", l->size, nv_index_size(&e->index, e->k->reduce_extent, false));
+}
+
 /* All levels; returns the variable that holds the result. */
 static const char *put_levels(nv_gen *e, nv_dtype d) {
   nv_ctx *c = e->c;
   level levels[MAX_LEVELS + 1] = {{0}};
   uint32_t top = 1, indent = 2;
-  levels[1].elements = nv_dim_value(c, e->k->reduce_extent);
+  put_first_level(e, &levels[1]);
   while (levels[top].elements > BLOCK) {
     if (++top > MAX_LEVELS - 1)
       nv_raise(c, NUVECC_SPEC, "not supported yet: a reduction over %lld elements", (long long)levels[1].elements);
-    levels[top].elements = (levels[top - 1].elements + BLOCK - 1) / BLOCK;
+    level *this = &levels[top];
+    this->open = levels[1].open;
+    this->elements = (levels[top - 1].elements + BLOCK - 1) / BLOCK;
+    this->size = nv_format(c, "%lldu", (long long)this->elements);
+    if (!this->open) continue;
+    this->size = nv_names_fresh(&e->names, "n");
+    nv_line(e->b, indent, "uint %s = (%s + 1023u) >> 10;", this->size, levels[top - 1].size);
   }
   for (uint32_t l = top; l >= 1; l--) { /* outermost first */
     level *this = &levels[l];
-    const bool whole = l == top, full = this->elements % BLOCK == 0;
+    const bool whole = l == top, full = !this->open && this->elements % BLOCK == 0;
     this->block = whole ? "" : levels[l + 1].step;
     if (!whole && l + 1 < top) { /* the step counts in its own block */
       this->block = nv_names_fresh(&e->names, "n");
       nv_line(e->b, indent, "uint %s = %s * 1024u + %s;", this->block, levels[l + 1].block, levels[l + 1].step);
     }
     if (whole || full) {
-      this->count = nv_format(c, "%lldu", (long long)(whole ? this->elements : BLOCK));
+      this->count = whole ? this->size : nv_format(c, "%du", BLOCK);
     } else {
       this->count = nv_names_fresh(&e->names, "m");
-      nv_line(e->b, indent, "uint %s = metal::min(1024u, %lldu - %s * 1024u);", this->count,
-              (long long)this->elements, this->block);
+      nv_line(e->b, indent, "uint %s = metal::min(1024u, %s - %s * 1024u);", this->count, this->size, this->block);
     }
     put_columns(e, indent, this, d);
     if (l == 1) break;
@@ -182,19 +209,27 @@ nv_dtype nv_gen_accumulator(const nv_gen *e) {
   return result == NV_F16 || result == NV_BF16 ? NV_F32 : result;
 }
 
-void nv_gen_finish(nv_gen *e, const char *value) {
-  nv_ctx *c = e->c;
-  const nv_instr *reduction = &e->k->instrs[e->inner];
-  const nv_dtype result = (nv_dtype)reduction->dtype, d = nv_gen_accumulator(e);
-  const int64_t n = nv_dim_value(c, e->k->reduce_extent);
-  if (e->k->reduce_op == NV_OP_mean && n) {
-    /* times 1/n, rounded once to float32 */
-    const float scale = nv_reciprocal_of(n);
+/* 1/n of the elements, rounded once to float32. */
+static const char *reciprocal(nv_gen *e) {
+  const nv_dim n = e->k->reduce_extent;
+  int64_t known;
+  if (nv_dim_is_const(e->c, n, &known)) {
+    const float scale = nv_reciprocal_of(known);
     uint32_t bits;
     memcpy(&bits, &scale, sizeof bits);
-    const char *sum = value;
+    return nv_gen_literal(e, NV_F32, bits);
+  }
+  const int64_t expr[4] = {NV_SIZE_DIM, nv_dim_max(e->c, n, NV_DIM_ONE), NV_SIZE_RECIPROCAL, 0};
+  return nv_index_number(&e->index, nv_attr_make(e->c, expr, 4), NV_F32);
+}
+
+void nv_gen_finish(nv_gen *e, const char *value) {
+  const nv_instr *reduction = &e->k->instrs[e->inner];
+  const nv_dtype result = (nv_dtype)reduction->dtype, d = nv_gen_accumulator(e);
+  if (e->k->reduce_op == NV_OP_mean && e->k->reduce_extent != NV_DIM_ZERO) {
+    const char *sum = value, *scale = reciprocal(e);
     value = nv_gen_temporary(e, result == d ? reduction->value : NV_NONE);
-    nv_line(e->b, 2, "%s %s = %s * %s;", nv_msl_type(d), value, sum, nv_gen_literal(e, NV_F32, bits));
+    nv_line(e->b, 2, "%s %s = %s * %s;", nv_msl_type(d), value, sum, scale);
   }
   if (result != d) value = nv_gen_astype(e, d, result, value);
   e->text[e->inner] = value;
@@ -205,16 +240,21 @@ void nv_gen_reduce(nv_gen *e) {
   nv_buf *b = e->b;
   const nv_kernel *k = e->k;
   const nv_dtype d = nv_gen_accumulator(e);
-  const int64_t n = nv_dim_value(c, k->reduce_extent), points = nv_dim_value(c, k->extent[0]);
-  const char *row = e->index.variables[0];
-  if (points > NV_ROWS) {
-    nv_printf(b, "  uint %s = pos.y * %lldu + (pos.x >> 5);\n", row, (long long)NV_ROWS);
-    nv_printf(b, "  if (%s >= %lldu) {\n    return;\n  }\n", row, (long long)points);
+  int64_t least, most;
+  const char *row = e->index.variables[0], *nothing = NULL; /* what no elements come to */
+  nv_dim_bounds(c, k->reduce_extent, &least, &most);
+  if (!most || (least <= 0 && nv_ops[k->reduce_op].nothing != NV_NOTHING_ERROR))
+    nothing = nv_gen_literal(e, d, nv_value_of_nothing(c, k->reduce_op, d));
+  if (nv_rows_are_many(c, k->extent[0])) {
+    nv_gen_row_position(e, row, k->extent[0]);
   } else if (nv_index_uses(&e->index, k->symbol[0])) {
     nv_printf(b, "  uint %s = pos.x >> 5;\n", row);
   }
   nv_gen_outer(e);
-  const char *value = n ? put_levels(e, d) : nv_gen_literal(e, d, nv_value_of_nothing(c, k->reduce_op, d));
+  const char *value = most ? put_levels(e, d) : nothing;
+  if (most && nothing)
+    nv_line(b, 2, "if (%s == 0u) {\n    %s = %s;\n  }", nv_index_size(&e->index, k->reduce_extent, false), value,
+            nothing);
   nv_gen_finish(e, value);
   nv_line(b, 2, "if (lane == 0u) {");
   nv_gen_scalar(e, 4, e->inner + 1, k->ninstrs);

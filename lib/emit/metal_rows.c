@@ -64,10 +64,11 @@ static int64_t rows_across(nv_ctx *c, const nv_kernel *k) {
 }
 
 void nv_rows_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]) {
-  const int64_t points = nv_dim_value(c, k->extent[0]), across = rows_across(c, k);
-  const int64_t threads = (points < across ? points : across) * nv_rows_lanes(c, k) * blocks_of(c, k);
-  grid[0] = nv_dim_const(c, (threads + 31) / 32 * 32);
-  grid[1] = nv_dim_const(c, (points + across - 1) / across);
+  const nv_dim points = k->extent[0], across = nv_dim_const(c, rows_across(c, k));
+  const nv_dim each = nv_dim_const(c, (int64_t)nv_rows_lanes(c, k) * blocks_of(c, k));
+  const nv_dim threads = nv_dim_mul(c, nv_dim_min(c, points, across), each);
+  grid[0] = nv_dim_mul(c, nv_groups_of(c, threads, 32), nv_dim_const(c, 32));
+  grid[1] = nv_groups_of(c, points, rows_across(c, k));
 }
 
 /* Can an operand move as vectors: is it the same for none, and do all accesses step by one? */
@@ -232,6 +233,7 @@ static void put_function(nv_gen *e, uint32_t q) {
     text[s->params[i]] = others == 1             ? e->buffer[p->operand]
                          : p->kind == NV_I_LOAD  ? nv_gen_load_name(e, p->operand)
                          : p->kind == NV_I_INDEX ? nv_names_fresh(&e->names, "at")
+                         : p->kind == NV_I_SIZE  ? nv_names_fresh(&e->names, "n")
                          : p->kind == NV_I_OP    ? nv_gen_temporary(e, p->value)
                                                  : nv_names_fresh(&e->names, nv_ops[p->op].name);
     items[i] = nv_format(c, "%s %s", nv_msl_type((nv_dtype)p->dtype), text[s->params[i]]);
@@ -273,8 +275,9 @@ static void prepare(nv_gen *e) {
   const nv_kernel *k = e->k;
   const uint32_t n = k->ninstrs;
   nv_rows *r = e->rows = NV_NEW(c, nv_rows);
+  int64_t unused;
   r->length = nv_dim_value(c, k->reduce_extent);
-  r->points = nv_dim_value(c, k->extent[0]);
+  nv_dim_bounds(c, k->extent[0], &unused, &r->points);
   r->lanes = nv_rows_lanes(c, k);
   r->blocks = blocks_of(c, k);
   r->steps = r->blocks > 1 ? BLOCK / 128 : (uint32_t)((r->length + 127) / 128);
@@ -294,10 +297,13 @@ static void prepare(nv_gen *e) {
   e->width = nv_rows_width(c, k);
   r->counter = k->reduce_symbol;
   if (e->width == 4)
-    r->counter = nv_dim_symbol(c, nv_intern_z(c, nv_format(c, "vectors:%lld", (long long)r->length / 4)), 0,
-                               r->length / 4 - 1);
+    r->counter = nv_vector_counter(c, k->reduce_extent);
   static const char *const taken[] = {"pos", "lane", "block", "row", "e"};
   for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) nv_names_take(&e->names, taken[i]);
+  if (e->g->nsources) {
+    nv_names_take(&e->names, "sizes");
+    nv_names_take(&e->names, nv_format(c, "%s_sizes", e->stem));
+  }
   nv_names_take(&e->names, e->name); /* a variable that hid a function that the kernel calls would be its end */
   for (uint32_t o = 0; o < k->noperands; o++) {
     e->buffer[o] = nv_gen_buffer_name(e, o);
@@ -306,6 +312,8 @@ static void prepare(nv_gen *e) {
   for (uint32_t i = 0; i < n; i++)
     if (k->instrs[i].kind == NV_I_CONST)
       e->text[i] = nv_gen_literal(e, (nv_dtype)k->instrs[i].dtype, k->instrs[i].bits);
+    else if (k->instrs[i].kind == NV_I_SIZE)
+      e->text[i] = nv_names_fresh(&e->names, "n");
   r->e = e->width == 4 && r->steps == 1 ? "lane" : "e";
   r->k = nv_names_fresh(&e->names, "k");
   r->j = nv_names_fresh(&e->names, "j");
@@ -540,7 +548,7 @@ static void put_loop(nv_gen *e, uint32_t q, const char *const *columns) {
   nv_buf *b = e->b;
   uint32_t indent = 2;
   nv_index points = e->index;
-  nv_index_init(&e->index, e->c, &e->names);
+  nv_index_init_beside(&e->index, &points);
   nv_index_symbol(&e->index, e->k->symbol[0], "row");
   nv_index_symbol(&e->index, r->counter, r->e);
   for (uint32_t i = 0; i < e->k->ninstrs; i++) {
@@ -667,12 +675,18 @@ static void put_points(nv_gen *e, uint32_t q) {
   }
 }
 
+static bool is_multiple(nv_ctx *c, nv_dim d, int64_t of) {
+  return nv_dim_mod(c, d, nv_dim_const(c, of)) == NV_DIM_ZERO;
+}
+
 /* Which row a thread works on; one behind the last works on the last too where its simdgroup has others. */
 static void put_row(nv_gen *e, bool used) {
   nv_rows *r = e->rows;
   const int64_t across = rows_across(e->c, e->k);
-  const bool beyond = r->points > across && r->points % across;
-  const bool shared = r->points * r->lanes % 32 != 0; /* the last simdgroup has too few rows */
+  const nv_dim points = e->k->extent[0];
+  const bool beyond = r->points > across && !is_multiple(e->c, points, across);
+  /* the last simdgroup has too few rows */
+  const bool shared = !is_multiple(e->c, nv_dim_mul(e->c, points, nv_dim_const(e->c, r->lanes)), 32);
   uint32_t shift = 0;
   while (1u << shift < r->lanes) shift++;
   const char *x = r->blocks > 1 ? "pos.x" : shift ? nv_format(e->c, "(pos.x >> %u)", (unsigned)shift) : "pos.x";
@@ -683,10 +697,11 @@ static void put_row(nv_gen *e, bool used) {
                                    (unsigned)shift);
   if (shared) {
     r->whole = nv_names_fresh(&e->names, "whole");
-    nv_line(e->b, 2, "bool %s = row < %lldu;", r->whole, (long long)r->points);
-    nv_line(e->b, 2, "row = metal::min(row, %lldu);", (long long)r->points - 1);
+    nv_line(e->b, 2, "bool %s = row < %s;", r->whole, nv_index_size(&e->index, points, false));
+    nv_line(e->b, 2, "row = metal::min(row, %s);",
+            nv_index_size(&e->index, nv_dim_sub(e->c, points, NV_DIM_ONE), false));
   } else if (beyond) {
-    nv_line(e->b, 2, "if (row >= %lldu) {\n    return;\n  }", (long long)r->points);
+    nv_line(e->b, 2, "if (row >= %s) {\n    return;\n  }", nv_index_size(&e->index, points, false));
   }
 }
 

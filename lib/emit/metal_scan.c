@@ -54,21 +54,20 @@ bool nv_scan_is_vector(nv_ctx *c, const nv_kernel *k, uint32_t operand) {
 }
 
 void nv_scan_grid(nv_ctx *c, const nv_kernel *k, nv_dim grid[3]) {
-  const int64_t lines = nv_dim_value(c, k->extent[0]), threads = k->scan.columns ? 1 : 32;
-  int64_t x = lines * threads, y = 1;
-  if (k->scan.part == NV_SCAN_WHOLE && !k->scan.columns && lines > NV_ROWS) {
-    x = 32 * NV_ROWS;
-    y = (lines + NV_ROWS - 1) / NV_ROWS;
+  const nv_dim lines = k->extent[0], blocks = nv_dim_const(c, k->scan.blocks);
+  int64_t x, y;
+  grid[0] = lines;
+  grid[1] = grid[2] = NV_DIM_ONE;
+  if (k->scan.part == NV_SCAN_WHOLE && !k->scan.columns) {
+    nv_row_grid(c, lines, grid);
   } else if (k->scan.part != NV_SCAN_WHOLE) {
-    x = k->scan.columns ? lines : 32 * k->scan.blocks;
-    y = k->scan.columns ? k->scan.blocks : lines;
+    grid[0] = k->scan.columns ? lines : nv_dim_mul(c, blocks, nv_dim_const(c, 32));
+    grid[1] = k->scan.columns ? blocks : lines;
   }
-  if (nv_dim_value(c, k->reduce_extent) >= NV_NARROW || x > 32 * NV_ROWS || y >= NV_NARROW)
+  if (nv_dim_value(c, k->reduce_extent) >= NV_NARROW || (nv_dim_is_const(c, grid[0], &x) && x > 32 * NV_ROWS) ||
+      (nv_dim_is_const(c, grid[1], &y) && y >= NV_NARROW))
     nv_raise(c, NUVECC_SPEC, "not supported yet: a scan along %lld elements",
              (long long)nv_dim_value(c, k->reduce_extent));
-  grid[0] = nv_dim_const(c, x);
-  grid[1] = nv_dim_const(c, y);
-  grid[2] = nv_dim_const(c, 1);
 }
 
 const char *nv_scan_words(const nv_kernel *k) {
@@ -352,7 +351,7 @@ static void put_joins(const scanner *s, uint32_t indent, const char *has_before)
 static void prepare_behind(nv_gen *e) {
   const nv_index before = e->index;
   nv_index_drop(&e->index);
-  nv_index_init(&e->index, e->c, &e->names);
+  nv_index_init_beside(&e->index, &before);
   for (uint32_t k = 0; k < before.nsymbols; k++) nv_index_symbol(&e->index, before.symbols[k], before.variables[k]);
   for (uint32_t i = e->inner + 1; i < e->k->ninstrs; i++) {
     const nv_instr *p = &e->k->instrs[i];
@@ -456,11 +455,9 @@ void nv_gen_scan(nv_gen *e) {
     s.guarded = e->width == 1 && s.n % 4 != 0;
   else
     s.guarded = k->scan.part != NV_SCAN_TOTALS && s.n % NV_SCAN_BLOCK != 0;
-  const int64_t lines = nv_dim_value(c, k->extent[0]);
   const char *row = e->index.variables[0];
-  if (whole && s.rows && lines > NV_ROWS) {
-    nv_printf(b, "  uint %s = pos.y * %lldu + (pos.x >> 5);\n", row, (long long)NV_ROWS);
-    nv_printf(b, "  if (%s >= %lldu) {\n    return;\n  }\n", row, (long long)lines);
+  if (whole && s.rows && nv_rows_are_many(c, k->extent[0])) {
+    nv_gen_row_position(e, row, k->extent[0]);
   } else if (uses(e, k->symbol[0])) {
     nv_printf(b, "  uint %s = %s;\n", row, !s.rows ? "pos.x" : whole ? "pos.x >> 5" : "pos.y");
   }

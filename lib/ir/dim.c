@@ -117,9 +117,13 @@ static uint32_t atom_of(nv_ctx *c, nv_atom a, bool make, bounds range) {
   r->size = 1;
   if (a.kind == NV_ATOM_SYMBOL) {
     r->symbols = UINT64_C(1) << (hash & 63);
+    r->index = a.a != NV_DIM_ZERO;
   } else {
+    r->index = t->dims[a.a].index || t->dims[a.b].index;
     r->symbols = t->dims[a.a].symbols | t->dims[a.b].symbols;
-    r->range = range_of_atom(a.kind, t->dims[a.a].range, t->dims[a.b].range);
+    bounds by = t->dims[a.b].range; /* of an index: at least 1, where there are elements to count */
+    if (r->index && by.min < 1 && by.max >= 1 && (a.kind == NV_ATOM_FLOORDIV || a.kind == NV_ATOM_MOD)) by.min = 1;
+    r->range = range_of_atom(a.kind, t->dims[a.a].range, by);
     r->size = size_add(1, size_add(t->dims[a.a].size, t->dims[a.b].size));
   }
   NV_GROW(c, t->atoms, t->atoms_cap, (size_t)t->natoms + 1);
@@ -273,7 +277,7 @@ static nv_dim dim_of(nv_ctx *c, const term *terms, uint32_t n) {
     nv_raise(c, NUVECC_SPEC, "size expressions of more than %d terms have more than %d in all", FEW_TERMS,
              MAX_LONG_TERMS);
   term *copy = NV_NEW_N(c, term, n);
-  dim_rec r = {copy, n, n ? 0 : 1, hash, 0, {0, 0}};
+  dim_rec r = {copy, n, n ? 0 : 1, false, hash, 0, {0, 0}};
   for (uint32_t k = 0; k < n; k++) {
     const product_rec *p = &t->products[terms[k].product];
     copy[k] = terms[k];
@@ -284,6 +288,7 @@ static nv_dim dim_of(nv_ctx *c, const term *terms, uint32_t n) {
     for (uint32_t i = 0; i < p->n; i++) {
       const atom_rec *a = t->atoms[p->atoms[i]];
       r.symbols |= a->symbols;
+      r.index = r.index || a->index;
       r.size = size_add(r.size, a->size);
     }
   }
@@ -373,7 +378,8 @@ static nv_dim make_atom(nv_ctx *c, nv_atom_kind kind, nv_dim a, nv_dim b) {
 void nv_dims_init(nv_ctx *c) {
   c->dims = NV_NEW(c, struct nv_dims);
   product_of(c, NULL, 0);
-  nv_dim_const(c, 0); /* dim 0 */
+  nv_dim_const(c, 0); /* NV_DIM_ZERO */
+  nv_dim_const(c, 1); /* NV_DIM_ONE */
 }
 
 nv_dim nv_dim_const(nv_ctx *c, int64_t v) { return dim_of(c, &(term){v, 0}, v != 0); }
@@ -381,6 +387,14 @@ nv_dim nv_dim_const(nv_ctx *c, int64_t v) { return dim_of(c, &(term){v, 0}, v !=
 nv_dim nv_dim_symbol(nv_ctx *c, nv_str name, int64_t min, int64_t max) {
   return nv_dim_of_atom(c, atom_of(c, (nv_atom){NV_ATOM_SYMBOL, name, 0, 0}, true, (bounds){min, max}));
 }
+
+nv_dim nv_dim_index(nv_ctx *c, nv_str name, nv_dim extent) {
+  bounds range = {0, c->dims->dims[extent].range.max};
+  if (known(range.max)) range.max--;
+  return nv_dim_of_atom(c, atom_of(c, (nv_atom){NV_ATOM_SYMBOL, name, extent, 0}, true, range));
+}
+
+bool nv_dim_is_size(nv_ctx *c, nv_dim d) { return !c->dims->dims[d].index; }
 
 bool nv_dim_is_const(nv_ctx *c, nv_dim d, int64_t *v) { return nv_constant_of(c, d, v); }
 
@@ -622,6 +636,70 @@ static bool divides(nv_ctx *c, nv_dim a, nv_dim b, nv_dim *quotient) {
   return true;
 }
 
+/* ---- division of indices by open sizes ---- */
+
+/* The least or greatest value that d takes over its index symbols, an expression of sizes. false: it can't be told. */
+static bool extreme(nv_ctx *c, nv_dim d, bool greatest, nv_dim *out) {
+  const nv_dim *symbols;
+  const uint32_t n = nv_dim_symbols(c, &d, 1, &symbols);
+  for (uint32_t k = 0; k < n; k++) {
+    const nv_dim extent = c->dims->atoms[nv_atom_alone(c, symbols[k])]->atom.a;
+    nv_dim slope, rest;
+    if (extent == NV_DIM_ZERO) continue;
+    if (!nv_dim_slope(c, d, symbols[k], &slope, &rest)) return false;
+    const bounds r = c->dims->dims[slope].range;
+    if (r.min < 0 && r.max > 0) return false;
+    if ((r.min >= 0) == greatest)
+      rest = nv_dim_add(c, rest, nv_dim_mul(c, slope, nv_dim_sub(c, extent, NV_DIM_ONE)));
+    d = rest;
+  }
+  *out = d;
+  return true;
+}
+
+void nv_dim_index_bounds(nv_ctx *c, nv_dim d, int64_t *min, int64_t *max) {
+  nv_dim least, greatest;
+  nv_dim_bounds(c, d, min, max);
+  if (known(*min) && known(*max)) return;
+  if (extreme(c, d, false, &least) && c->dims->dims[least].range.min > *min) *min = c->dims->dims[least].range.min;
+  if (!extreme(c, d, true, &greatest)) return;
+  if (c->dims->dims[greatest].range.max < *max) *max = c->dims->dims[greatest].range.max;
+}
+
+/* Is 0 <= a < b wherever the iteration space isn't empty? */
+static bool is_within(nv_ctx *c, nv_dim a, nv_dim b) {
+  nv_dim least, greatest;
+  if (!extreme(c, a, false, &least) || !extreme(c, a, true, &greatest)) return false;
+  return c->dims->dims[least].range.min >= 0 && c->dims->dims[nv_dim_sub(c, b, greatest)].range.min >= 1;
+}
+
+/* The term of a that the first term of b divides, over it; 0: there is none. */
+static nv_dim leading_quotient(nv_ctx *c, nv_dim a, nv_dim b) {
+  const struct nv_dims *t = c->dims;
+  const term by = t->dims[b].terms[0];
+  for (uint32_t k = 0; k < t->dims[a].n; k++) {
+    nv_dim quotient;
+    const term one = t->dims[a].terms[k];
+    if (divides(c, dim_of(c, &one, 1), dim_of(c, &by, 1), &quotient)) return quotient;
+  }
+  return 0;
+}
+
+/* a = b*whole + rest, where a holds index symbols, b is open, and 0 <= rest < b. */
+static bool divide_index(nv_ctx *c, nv_dim a, nv_dim b, nv_dim *whole, nv_dim *rest) {
+  enum { MOST_STEPS = 64 };
+  if (nv_dim_is_size(c, a) || !nv_dim_is_size(c, b)) return false;
+  *whole = 0;
+  *rest = a;
+  for (int k = 0; k < MOST_STEPS && !is_within(c, *rest, b); k++) {
+    const nv_dim step = leading_quotient(c, *rest, b);
+    if (step == 0) return false;
+    *whole = nv_dim_add(c, *whole, step);
+    *rest = nv_dim_sub(c, *rest, nv_dim_mul(c, step, b));
+  }
+  return is_within(c, *rest, b);
+}
+
 nv_dim nv_dim_floordiv(nv_ctx *c, nv_dim a, nv_dim b) {
   int64_t d, v;
   nv_dim quotient;
@@ -635,6 +713,8 @@ nv_dim nv_dim_floordiv(nv_ctx *c, nv_dim a, nv_dim b) {
   if (divides(c, a, b, &quotient)) return quotient;
   bounds x = c->dims->dims[a].range, y = c->dims->dims[b].range;
   if (x.min >= 0 && known(x.max) && y.min > x.max) return 0;
+  nv_dim rest;
+  if (divide_index(c, a, b, &quotient, &rest)) return quotient;
   return make_atom(c, NV_ATOM_FLOORDIV, a, b);
 }
 
@@ -651,6 +731,8 @@ nv_dim nv_dim_mod(nv_ctx *c, nv_dim a, nv_dim b) {
   if (a == b || divides(c, a, b, &quotient)) return 0;
   bounds x = c->dims->dims[a].range, y = c->dims->dims[b].range;
   if (x.min >= 0 && known(x.max) && y.min > x.max) return a;
+  nv_dim rest;
+  if (divide_index(c, a, b, &quotient, &rest)) return rest;
   return make_atom(c, NV_ATOM_MOD, a, b);
 }
 
@@ -749,6 +831,29 @@ bool nv_dim_linear(nv_ctx *c, nv_dim d, nv_dim symbol, int64_t *coefficient, nv_
   nv_dim others = dim_of(c, t->sum, t->nsum);
   if (nv_dim_uses(c, others, symbol)) return false;
   *coefficient = coef;
+  *rest = others;
+  return true;
+}
+
+bool nv_dim_slope(nv_ctx *c, nv_dim d, nv_dim symbol, nv_dim *coefficient, nv_dim *rest) {
+  struct nv_dims *t = c->dims;
+  const uint32_t own = nv_atom_alone(c, symbol), n = t->dims[d].n;
+  nv_dim others = 0, by = 0;
+  for (uint32_t k = 0; k < n; k++) {
+    const term m = t->dims[d].terms[k];
+    const product_rec p = t->products[m.product];
+    uint32_t left[MAX_FACTORS], nleft = 0;
+    for (uint32_t i = 0; i < p.n; i++)
+      if (p.atoms[i] != own || i != nleft) left[nleft++] = p.atoms[i];
+    if (nleft == p.n) {
+      others = nv_dim_add(c, others, dim_of(c, &m, 1));
+    } else {
+      const uint32_t product = product_of(c, left, nleft);
+      by = nv_dim_add(c, by, dim_of(c, &(term){m.coef, product}, 1));
+    }
+  }
+  if (nv_dim_uses(c, others, symbol) || nv_dim_uses(c, by, symbol)) return false;
+  *coefficient = by;
   *rest = others;
   return true;
 }

@@ -16,6 +16,13 @@ void nv_dims_init(nv_ctx *c);
 nv_dim nv_dim_const(nv_ctx *c, int64_t v);
 /* A symbol: the same name and bounds give the same id. Bounds are inclusive. */
 nv_dim nv_dim_symbol(nv_ctx *c, nv_str name, int64_t min, int64_t max);
+/* A symbol of an iteration space: 0 <= symbol < extent, which may be an expression of sizes. Known below what it is
+ * divided by, it vanishes from divisions: (i*B + j)//B is i where j < B. */
+nv_dim nv_dim_index(nv_ctx *c, nv_str name, nv_dim extent);
+/* Does it hold no such symbol: is it the same for a whole iteration space? */
+bool nv_dim_is_size(nv_ctx *c, nv_dim d);
+#define NV_DIM_ZERO ((nv_dim)0)
+#define NV_DIM_ONE ((nv_dim)1)
 bool nv_dim_is_const(nv_ctx *c, nv_dim d, int64_t *v);
 int64_t nv_dim_value(nv_ctx *c, nv_dim d); /* a constant's value; nv_bug otherwise */
 
@@ -34,6 +41,9 @@ nv_dim nv_dim_bcast(nv_ctx *c, nv_dim a, nv_dim b);
 /* Inclusive bounds; INT64_MIN or INT64_MAX when unknown. */
 void nv_dim_bounds(nv_ctx *c, nv_dim d, int64_t *min, int64_t *max);
 
+/* The same where index symbols are below their extents, which are at least 1: tighter where sizes cancel. */
+void nv_dim_index_bounds(nv_ctx *c, nv_dim d, int64_t *min, int64_t *max);
+
 /* A normal form's parts, for printers, code generation and evaluation: nterms terms; term k is coef times natoms
  * atoms (0: the constant term). */
 typedef enum nv_atom_kind {
@@ -47,7 +57,7 @@ typedef enum nv_atom_kind {
 typedef struct nv_atom {
   nv_atom_kind kind;
   nv_str name; /* SYMBOL */
-  nv_dim a, b; /* the others */
+  nv_dim a, b; /* the others; a of an index symbol: its extent, of any other symbol 0 */
 } nv_atom;
 uint32_t nv_dim_nterms(nv_ctx *c, nv_dim d); /* 0: the constant 0. The constant term is the last */
 void nv_dim_term(nv_ctx *c, nv_dim d, uint32_t k, int64_t *coef, const uint32_t **atoms, uint32_t *natoms);
@@ -68,6 +78,8 @@ nv_dim nv_dim_replace(nv_ctx *c, nv_dim d, const nv_dim *from, const nv_dim *to,
 /* d = coefficient * symbol + rest, rest free of the symbol: true; false when symbol sits inside an atom or product.
  */
 bool nv_dim_linear(nv_ctx *c, nv_dim d, nv_dim symbol, int64_t *coefficient, nv_dim *rest);
+/* The same with a coefficient that may be an expression, free of the symbol. */
+bool nv_dim_slope(nv_ctx *c, nv_dim d, nv_dim symbol, nv_dim *coefficient, nv_dim *rest);
 /* Does symbol occur anywhere in d? */
 bool nv_dim_uses(nv_ctx *c, nv_dim d, nv_dim symbol);
 

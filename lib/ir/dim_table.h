@@ -28,6 +28,7 @@ typedef struct atom_rec {
   uint64_t hash;    /* of the structure */
   uint64_t symbols; /* a bit for each symbol inside, by name: a quick "doesn't occur" */
   bounds range;
+  bool index;           /* holds an index symbol */
   uint32_t size;        /* as nv_dim_size */
   uint32_t epoch, slot; /* marks of one walk */
 } atom_rec;
@@ -42,6 +43,7 @@ typedef struct product_rec {
 typedef struct dim_rec {
   const term *terms;
   uint32_t n, size;
+  bool index;
   uint64_t hash, symbols;
   bounds range;
 } dim_rec;

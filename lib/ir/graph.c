@@ -98,6 +98,38 @@ int64_t nv_shape_count(nv_ctx *c, nv_shape s) {
   return count;
 }
 
+bool nv_shape_is_empty(nv_ctx *c, nv_shape s) {
+  const shape_rec r = c->shapes->shapes[s];
+  for (uint32_t k = 0; k < r.rank; k++)
+    if (r.dims[k] == NV_DIM_ZERO) return true;
+  return false;
+}
+
+int64_t nv_shape_weight(nv_ctx *c, nv_shape s) {
+  enum { OPEN = 4096 };
+  const shape_rec r = c->shapes->shapes[s];
+  int64_t weight = 1;
+  if (r.count >= 0) return r.count;
+  for (uint32_t k = 0; k < r.rank; k++) {
+    int64_t min, max;
+    nv_dim_bounds(c, r.dims[k], &min, &max);
+    if (!nv_mul64(weight, min > OPEN ? min : max < OPEN ? max : OPEN, &weight)) return INT64_MAX;
+  }
+  return weight;
+}
+
+int64_t nv_shape_most(nv_ctx *c, nv_shape s) {
+  const shape_rec r = c->shapes->shapes[s];
+  int64_t most = 1;
+  if (r.count >= 0) return r.count;
+  for (uint32_t k = 0; k < r.rank; k++) {
+    int64_t min, max;
+    nv_dim_bounds(c, r.dims[k], &min, &max);
+    if (!nv_mul64(most, max, &most)) return INT64_MAX;
+  }
+  return most;
+}
+
 bool nv_shape_fits(nv_ctx *c, nv_shape s) {
   const shape_rec r = c->shapes->shapes[s];
   int64_t least = 1;

@@ -35,6 +35,10 @@ const nv_dim *nv_shape_dims(const nv_ctx *c, nv_shape s); /* stable for the cont
 nv_dim nv_shape_elements(nv_ctx *c, nv_shape s);          /* the product */
 bool nv_shape_is_static(nv_ctx *c, nv_shape s);
 int64_t nv_shape_count(nv_ctx *c, nv_shape s); /* elements of a static shape; overflow: INT64_MAX */
+bool nv_shape_is_empty(nv_ctx *c, nv_shape s); /* has no elements, whatever the open sizes are */
+/* Elements where every open size is 4096, or its bound next to that: what choices between kernels are weighed by. */
+int64_t nv_shape_weight(nv_ctx *c, nv_shape s);
+int64_t nv_shape_most(nv_ctx *c, nv_shape s); /* most elements that the bounds allow; INT64_MAX: or more */
 /* false: it has a negative size, or surely more than 2^48 elements, the language's limit. */
 bool nv_shape_fits(nv_ctx *c, nv_shape s);
 void nv_put_shape(nv_buf *b, nv_shape s);         /* "[2, B, 3]" */

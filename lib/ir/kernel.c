@@ -1,6 +1,7 @@
 /* kernel.c - plans as text for people and tests, and as Graphviz. */
 #include "data.h"
 #include "kernel.h"
+#include "sizes.h"
 
 #include <inttypes.h>
 
@@ -24,11 +25,11 @@ uint32_t nv_kernel_live(nv_ctx *c, const nv_kernel *k) {
   for (uint32_t i = 0; i < k->ninstrs; i++) {
     const nv_instr *x = &k->instrs[i];
     for (uint32_t a = 0; a < x->nargs; a++) {
-      bool again = k->instrs[x->arg[a]].kind == NV_I_CONST || last_use[x->arg[a]] != i;
+      bool again = nv_is_inline(&k->instrs[x->arg[a]]) || last_use[x->arg[a]] != i;
       for (uint32_t b = 0; b < a; b++) again = again || x->arg[b] == x->arg[a];
       live -= !again;
     }
-    live += x->kind != NV_I_CONST && x->kind != NV_I_STORE && last_use[i] > i;
+    live += !nv_is_inline(x) && x->kind != NV_I_STORE && last_use[i] > i;
     if (most < live) most = live;
   }
   nv_drop(c, last_use);
@@ -48,6 +49,10 @@ static void put_instr(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t 
   nv_printf(b, "v%u = ", n);
   switch (i->kind) {
   case NV_I_CONST: nv_printf(b, "const 0x%0*" PRIx64, 2 * nv_dtype_size[i->dtype], i->bits); break;
+  case NV_I_SIZE:
+    nv_puts(b, "size ");
+    nv_put_size(b, i->attr);
+    break;
   case NV_I_INDEX:
     nv_puts(b, "index [");
     nv_put_dim(b, i->offset);
@@ -57,9 +62,9 @@ static void put_instr(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t 
     if (i->nargs && i->op != NV_OP_pick) nv_printf(b, "%s in ", nv_ops[i->op].name);
     nv_printf(b, "load b%u[", i->operand);
     nv_put_dim(b, i->offset);
-    if (i->nargs) nv_printf(b, " + v%u * %" PRId64, i->arg[0], i->stride);
+    if (i->nargs) nv_printf(b, " + v%u * ", i->arg[0]), nv_put_dim(b, i->stride);
     nv_putc(b, ']');
-    if (i->nargs && i->checked) nv_printf(b, " where 0 <= v%u < %" PRId64, i->arg[0], i->count);
+    if (i->nargs && i->checked) nv_printf(b, " where 0 <= v%u < ", i->arg[0]), nv_put_dim(b, i->count);
     break;
   default:
     nv_puts(b, i->kind == NV_I_REDUCE ? "reduce "
@@ -85,8 +90,11 @@ static void put_instr(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t 
 
 static void put_operand(nv_buf *b, const nv_plan *p, const nv_kernel *k, uint32_t n) {
   const nv_operand_rec *o = &k->operands[n];
-  nv_printf(b, "  b%u = %%%u : %s%s, %" PRId64 " of %" PRId64 " elements", n, o->value,
-            o->written ? "write " : "", nv_dtype_name[o->dtype], o->elements, o->extent);
+  const nv_shape shape = nv_shape_at(p->graph, o->value);
+  nv_printf(b, "  b%u = %%%u : %s%s, ", n, o->value, o->written ? "write " : "", nv_dtype_name[o->dtype]);
+  if (o->elements >= 0) nv_printf(b, "%" PRId64 " of ", o->elements);
+  nv_put_dim(b, nv_shape_elements(b->c, shape));
+  nv_puts(b, " elements");
   if (o->written && o->port != NV_NONE) {
     nv_str name = p->graph->outputs[o->port].name;
     nv_puts(b, ", output ");
@@ -140,7 +148,7 @@ static void put_launch(nv_buf *b, const nv_plan *p, uint32_t n) {
   for (uint32_t i = 0; i < p->kernels[l->kernel].noperands; i++) {
     const nv_place *at = &l->places[i];
     nv_printf(b, "%s %s ", i ? "," : "", kinds[at->kind]);
-    if (at->kind == NV_PLACE_SCRATCH)
+    if (at->kind == NV_PLACE_SCRATCH && !p->nslots)
       nv_printf(b, "%" PRId64, at->offset);
     else
       nv_printf(b, "%u", at->index);
@@ -151,11 +159,16 @@ static void put_launch(nv_buf *b, const nv_plan *p, uint32_t n) {
 void nv_plan_print(nv_buf *b, const nv_plan *p) {
   nv_puts(b, "plan ");
   nv_put_name(b, p->graph->name);
-  nv_printf(b,
-            ": %u kernel%s, %" PRId64 " bytes moved of at least %" PRId64 ", scratch %" PRId64
-            " of at least %" PRId64 "\n",
-            p->nkernels, p->nkernels == 1 ? "" : "s", p->bytes_moved, p->bytes_lower_bound, p->scratch_bytes,
-            p->scratch_bound);
+  nv_printf(b, ": %u kernel%s", p->nkernels, p->nkernels == 1 ? "" : "s");
+  if (p->scratch_bytes >= 0)
+    nv_printf(b,
+              ", %" PRId64 " bytes moved of at least %" PRId64 ", scratch %" PRId64 " of at least %" PRId64,
+              p->bytes_moved, p->bytes_lower_bound, p->scratch_bytes, p->scratch_bound);
+  for (uint32_t k = 0; k < p->nslots; k++) {
+    nv_puts(b, k ? ", " : ", scratch ");
+    nv_put_dim(b, p->slots[k]);
+  }
+  nv_putc(b, '\n');
   for (uint32_t k = 0; k < p->nkernels; k++) put_kernel(b, p, k);
   for (uint32_t k = 0; k < p->nlaunches; k++) put_launch(b, p, k);
   for (uint32_t k = 0; k < p->ncuts; k++)

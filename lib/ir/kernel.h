@@ -33,7 +33,8 @@ typedef enum nv_instr_kind {
   NV_I_FOLD,   /* MAP kernels, once: for reduce_symbol = 0, 1, … arg[2] is joined by op (copy: taken) to what there
                   is, arg[0] at first, where arg[1] is true; what depends on that symbol stands before it. arg[1] an
                   int64: from its lower half up to its upper half */
-  NV_I_STORE   /* operand, offset, arg[0] */
+  NV_I_STORE,  /* operand, offset, arg[0] */
+  NV_I_SIZE    /* attr: a number that follows from sizes (sizes.h) */
 } nv_instr_kind;
 
 typedef struct nv_instr {
@@ -46,9 +47,12 @@ typedef struct nv_instr {
   nv_dim offset;    /* elements from the operand's start; INDEX: the value */
   nv_attr attr;
   nv_value value;        /* of the graph; for comments */
-  int64_t stride, count; /* LOAD by index: elements a step; the value is 0 where the index isn't in 0 … count - 1 */
+  nv_dim stride, count; /* LOAD by index: elements a step; the value is 0 where the index isn't in 0 … count - 1 */
   uint64_t bits;
 } nv_instr;
+
+/* Is its value written where it is used, rather than held? */
+static inline bool nv_is_inline(const nv_instr *i) { return i->kind == NV_I_CONST || i->kind == NV_I_SIZE; }
 
 typedef struct nv_operand_rec { /* one buffer binding */
   nv_value value;               /* of the simplified graph */
@@ -61,6 +65,7 @@ typedef struct nv_operand_rec { /* one buffer binding */
 
 /* A number that follows from the sizes of a call and is the same for a whole launch. The stub computes it and hands it
  * over behind the operands, in a struct of 64-bit words: field k in word k. */
+enum { NV_MOST_FIELDS = 512 }; /* what Metal's setBytes takes */
 typedef struct nv_kernel_field {
   nv_attr expr;  /* sizes.h: a dim or a number */
   uint8_t dtype; /* its bits in this dtype are the word's low ones, the others 0. An index: int64 */
@@ -143,7 +148,7 @@ typedef struct nv_plan {
   /* An open plan, whose graph has sources: bytes of the pieces of scratch. They lie one behind the other, each from a
    * multiple of 256 on. */
   nv_dim *slots;
-  uint32_t nslots, slots_cap;
+  uint32_t nslots;
   int64_t scratch_bytes, scratch_bound; /* arena; largest sum of bytes alive at once. Of an open plan these are -1: */
   int64_t bytes_moved, bytes_lower_bound;
 } nv_plan;

@@ -2,6 +2,7 @@
 #include "data.h"
 #include "kernel.h"
 #include "../target.h"
+#include "sizes.h"
 
 #include <stdlib.h>
 
@@ -33,7 +34,8 @@ static void check_space(const verifier *v, const nv_kernel *k) {
     if (nv_dim_is_const(v->c, k->extent[d], &extent) && (extent < 0 || extent > 1 << 30))
       broken(v, "extent %lld", (long long)extent);
   if (k->guarded && k->kind != NV_K_MAP) broken(v, "a reduction with a guard");
-  if (k->noperands - k->ntables > v->c->target->max_buffers) broken(v, "%u bindings", k->noperands);
+  if (k->noperands - k->ntables + (v->g->nsources > 0) > v->c->target->max_buffers)
+    broken(v, "%u bindings", k->noperands);
 }
 
 static void check_operands(const verifier *v, const nv_kernel *k) {
@@ -51,8 +53,7 @@ static void check_operands(const verifier *v, const nv_kernel *k) {
     writes |= o->written;
     if (o->elements > o->extent) broken(v, "operand %u touches more elements than it has", i);
     nv_shape s = nv_shape_at(v->g, o->value);
-    if (nv_shape_is_static(v->c, s) && nv_shape_count(v->c, s) != o->extent)
-      broken(v, "operand %u has another extent", i);
+    if (nv_shape_most(v->c, s) != o->extent) broken(v, "operand %u has another extent", i);
     if (o->written && o->port != NV_NONE &&
         (o->port >= v->g->noutputs || v->g->outputs[o->port].value != o->value))
       broken(v, "operand %u isn't output %u", i, o->port);
@@ -75,7 +76,11 @@ static void check_offset(const verifier *v, const nv_kernel *k, const nv_instr *
   int64_t min, max;
   const nv_operand_rec *o = &k->operands[i->operand];
   nv_dim_bounds(v->c, i->offset, &min, &max);
-  if (i->kind == NV_I_LOAD && i->nargs) *(i->stride < 0 ? &min : &max) += (i->count - 1) * i->stride;
+  if (v->g->nsources) return; /* bounds of open sizes say little */
+  if (i->kind == NV_I_LOAD && i->nargs) {
+    const int64_t stride = nv_dim_value(v->c, i->stride);
+    *(stride < 0 ? &min : &max) += (nv_dim_value(v->c, i->count) - 1) * stride;
+  }
   bool exact = !k->guarded && has_exact_bounds(v->c, i->offset);
   if (o->extent && (max < 0 || min >= o->extent || (exact && (min < 0 || max >= o->extent))))
     broken(v, "an offset into operand %u lies outside of it", i->operand);
@@ -91,13 +96,16 @@ static void check_instr(const verifier *v, const nv_kernel *k, uint32_t n, uint3
     if (i->arg[a] >= n) broken(v, "v%u uses v%u, which isn't older", n, i->arg[a]);
     const nv_instr *from = &k->instrs[i->arg[a]];
     if (from->kind == NV_I_STORE) broken(v, "v%u uses a store", n);
-    if (behind && i->arg[a] < reduction && from->kind != NV_I_CONST)
+    if (behind && i->arg[a] < reduction && !nv_is_inline(from))
       broken(v, "v%u uses a value inside the reduction", n);
   }
   switch (i->kind) {
   case NV_I_CONST:
     if (nv_dtype_size[i->dtype] < 8 && i->bits >> (8 * nv_dtype_size[i->dtype]))
       broken(v, "v%u has bits outside its dtype", n);
+    break;
+  case NV_I_SIZE:
+    if (!nv_size_is_valid(v->c, i->attr)) broken(v, "v%u is no number", n);
     break;
   case NV_I_INDEX:
     if (i->dtype != NV_I32 && i->dtype != NV_I64) broken(v, "v%u is an index of %s", n, nv_dtype_name[i->dtype]);
@@ -220,7 +228,7 @@ static void check_flow(verifier *v) {
   }
   for (uint32_t k = 0; k < v->g->noutputs; k++) {
     nv_shape s = nv_shape_at(v->g, v->g->outputs[k].value);
-    bool empty = nv_shape_is_static(v->c, s) && nv_shape_count(v->c, s) == 0;
+    bool empty = nv_shape_is_empty(v->c, s);
     if (!written[k] && !empty) nv_bug(v->c, "%s: output %u is never written", nv_text(v->c, v->g->name), k);
   }
 }
@@ -270,9 +278,15 @@ static uint32_t touch(pieces *t, uint32_t low, uint32_t high, uint32_t now) {
   return latest;
 }
 
+/* Where a value begins in scratch, and its bytes; of an open plan as if every slot had 256. */
+static int64_t start_of(const verifier *v, const nv_place *at) {
+  return v->g->nsources ? 256 * (int64_t)at->index : at->offset;
+}
+
 static int64_t bytes_of(const verifier *v, nv_value x) {
   nv_shape s = nv_shape_at(v->g, x);
   int64_t bytes = 0;
+  if (v->g->nsources) return 256;
   if (!nv_shape_is_static(v->c, s) ||
       !nv_mul64(nv_shape_count(v->c, s), nv_dtype_size[nv_dtype_of(v->g, x)], &bytes))
     nv_bug(v->c, "%s: %%%u has no size", nv_text(v->c, v->g->name), x);
@@ -293,6 +307,13 @@ static void check_place(const verifier *v, const nv_operand_rec *o, const nv_pla
     break;
   case NV_PLACE_SCRATCH:
     if (o->written && o->port != NV_NONE) broken(v, "output %u is written to scratch", o->port);
+    if (g->nsources) {
+      const nv_dim bytes = nv_dim_mul(v->c, nv_shape_elements(v->c, nv_shape_at(g, o->value)),
+                                      nv_dim_const(v->c, nv_dtype_size[o->dtype]));
+      if (at->offset || at->index >= v->p->nslots || v->p->slots[at->index] != bytes)
+        broken(v, "%%%u lies in no slot of its size", o->value);
+      break;
+    }
     if (at->offset < 0 || at->offset % 256 || at->offset > v->p->scratch_bytes ||
         bytes_of(v, o->value) > v->p->scratch_bytes - at->offset)
       broken(v, "%%%u lies outside of the scratch arena", o->value);
@@ -327,8 +348,8 @@ static void check_launches(verifier *v) {
       check_place(v, o, &p->launches[l].places[i]);
       if (!o->written || p->launches[l].places[i].kind != NV_PLACE_SCRATCH) continue;
       NV_GROW(v->c, t.at, cap, (size_t)nends + 2);
-      t.at[nends++] = p->launches[l].places[i].offset;
-      t.at[nends++] = p->launches[l].places[i].offset + bytes_of(v, o->value);
+      t.at[nends++] = start_of(v, &p->launches[l].places[i]);
+      t.at[nends++] = start_of(v, &p->launches[l].places[i]) + bytes_of(v, o->value);
     }
   }
   if (nends) qsort(t.at, nends, sizeof *t.at, compare_offsets);
@@ -348,15 +369,15 @@ static void check_launches(verifier *v) {
         if (!o->written && !by) broken(v, "output %u is read before it is written", at->index);
         if (o->written) output[at->index] = l + 1;
       } else if (at->kind == NV_PLACE_SCRATCH) {
-        uint32_t low = place_of(&t, nends, at->offset),
-                 high = place_of(&t, nends, at->offset + bytes_of(v, o->value));
+        const int64_t start = start_of(v, at);
+        uint32_t low = place_of(&t, nends, start), high = place_of(&t, nends, start + bytes_of(v, o->value));
         if (o->written) {
           by = touch(&t, low, high, v->last_use[o->value] + 1);
           if (by > l) broken(v, "%%%u overwrites a value in scratch that is still used", o->value);
-          place[o->value] = at->offset;
+          place[o->value] = start;
           scratch[o->value] = l + 1;
         } else {
-          if (!scratch[o->value] || place[o->value] != at->offset)
+          if (!scratch[o->value] || place[o->value] != start)
             broken(v, "%%%u isn't where it was written", o->value);
           by = scratch[o->value];
         }

@@ -22,10 +22,6 @@ enum {
 
 static const uint32_t HUGE_COUNT = 1u << 20; /* where counts of a clone saturate */
 
-static int64_t bytes_of(const nv_fuser *f, nv_value v) {
-  return nv_shape_count(f->c, nv_shape_at(f->g, v)) * nv_dtype_size[nv_dtype_of(f->g, v)];
-}
-
 static uint32_t add_count(uint32_t a, uint32_t b) { return a + b < HUGE_COUNT ? a + b : HUGE_COUNT; }
 
 /* ---- items and edges ---- */
@@ -55,7 +51,7 @@ static void add_view(nv_fuser *f, nv_node k) {
   nv_graph *g = f->g;
   const nv_node_rec *n = &g->nodes[k];
   nv_value v = n->result, x = nv_operand(g, n, 0), b = f->base[x];
-  bool constant = nv_node_of(g, b)->op == NV_OP_CONST;
+  bool constant = nv_is_number(f, b);
   f->base[v] = b;
   f->next[v] = x;
   f->views[v] = (uint8_t)(f->views[x] + 1);
@@ -67,8 +63,7 @@ static void add_view(nv_fuser *f, nv_node k) {
   }
   if (n->op == NV_OP_transpose && f->order[x] != NV_NONE)
     f->order[v] = nv_order_transpose(f, f->order[x], nv_shape_at(g, x), n->attr);
-  if (n->op == NV_OP_broadcast_to && nv_shape_count(f->c, nv_shape_at(g, v)) != nv_shape_count(f->c, nv_shape_at(g, x)))
-    f->order[v] = NV_NONE;
+  if (n->op == NV_OP_broadcast_to && !nv_as_many(f, v, x)) f->order[v] = NV_NONE;
   if (n->op == NV_OP_slice || n->op == NV_OP_pad_edge) f->order[v] = NV_NONE;
   if (is_order_kept(f, v) && x != b && is_order_kept(f, x)) { /* two reshapes are one */
     f->next[v] = f->next[x];
@@ -95,7 +90,7 @@ static void add_reduction(nv_fuser *f, nv_node k) {
   nv_dtype from = nv_dtype_of(g, x), to = nv_dtype_of(g, v);
   uint32_t naxes = nv_attr_count(f->c, n->attr) - 1;
   nv_item *w;
-  if (nv_shape_count(f->c, nv_shape_at(g, x)) == 0) {
+  if (nv_shape_is_empty(f->c, nv_shape_at(g, x))) {
     add_item(f, NV_ITEM_CONST, v, k)->op = n->op;
     return;
   }
@@ -114,18 +109,34 @@ static void add_reduction(nv_fuser *f, nv_node k) {
   if (f->fuse && w->kind == NV_ITEM_REDUCE) nv_find_row_length(f, f->nitems - 1);
 }
 
+/* What no kernel of open sizes can do yet. */
+static void refuse_open(nv_fuser *f, nv_node k) {
+  nv_ctx *c = f->c;
+  const nv_node_rec *n = &f->g->nodes[k];
+  int64_t known;
+  if (nv_ops[n->op].cls != NV_SCAN) return;
+  const nv_dim along = nv_shape_dims(c, nv_shape_at(f->g, n->result))[nv_attr_list(c, n->attr)[0]];
+  if (nv_dim_is_const(c, along, &known)) return;
+  nv_buf size;
+  nv_buf_init(&size, c);
+  nv_put_dim(&size, along);
+  if (n->origin != NV_NONE) c->where = f->g->origins[n->origin].pos;
+  nv_raise(c, NUVECC_SPEC,
+           "not supported yet: kernels of open sizes (%s along an axis of '%s'); a signature fixes them",
+           nv_ops[n->op].name, nv_buf_text(&size));
+}
+
 static void add_node(nv_fuser *f, nv_node k) {
   nv_graph *g = f->g;
   const nv_node_rec *n = &g->nodes[k];
   nv_value v = n->result;
   const nv_op_info *info = &nv_ops[n->op];
+  if (f->g->nsources) refuse_open(f, k);
   for (uint32_t i = 0; i < nv_op_results((nv_op)n->op); i++) {
     f->base[v + i] = f->next[v + i] = v + i;
     f->item_of[v + i] = NV_NONE;
   }
-  if (!nv_shape_is_static(f->c, nv_shape_at(g, v)))
-    nv_raise(f->c, NUVECC_SPEC, "not supported yet: sizes that are only known at run time");
-  if (info->cls == NV_LEAF || info->cls == NV_INDEX || nv_shape_count(f->c, nv_shape_at(g, v)) == 0) return;
+  if (info->cls == NV_LEAF || info->cls == NV_INDEX || nv_shape_is_empty(f->c, nv_shape_at(g, v))) return;
   if (info->cls == NV_VIEW) {
     add_view(f, k);
     return;
@@ -161,7 +172,7 @@ static void add_node(nv_fuser *f, nv_node k) {
  * another order, is an item of its own. */
 static void add_output(nv_fuser *f, uint32_t port) {
   nv_value v = f->g->outputs[port].value;
-  if (nv_shape_count(f->c, nv_shape_at(f->g, v)) == 0) return;
+  if (nv_shape_is_empty(f->c, nv_shape_at(f->g, v))) return;
   uint32_t u = f->item_of[f->base[v]];
   if (u != NV_NONE && f->order[v] == 0 && f->items[u].port == NV_NONE) {
     f->items[u].port = port;
@@ -209,7 +220,7 @@ static bool is_gapped(const nv_node_rec *n) { return n->op == NV_OP_slice || n->
 
 /* No buffer holds it: a constant or an index. */
 static bool is_computed_in_place(const nv_fuser *f, nv_value v) {
-  return nv_node_of(f->g, v)->op == NV_OP_CONST || nv_node_of(f->g, v)->op == NV_OP_iota;
+  return nv_is_number(f, v) || nv_node_of(f->g, v)->op == NV_OP_iota;
 }
 
 static bool is_pointwise(const nv_fuser *f, uint32_t item) { return !nv_is_walk(&f->items[item]); }
@@ -222,7 +233,7 @@ static bool is_in_space(const nv_fuser *f, uint32_t item) { return is_pointwise(
 
 typedef struct reader { /* an item that reads a base which isn't computed with it */
   nv_value base;
-  int64_t count; /* elements of its space */
+  nv_dim count; /* elements of its space */
   uint32_t item, order;
 } reader;
 
@@ -249,13 +260,14 @@ static void make_spaces(nv_fuser *f) {
   for (uint32_t w = 0; w < f->nitems; w++) {
     if (!is_in_space(f, w)) continue;
     nv_value of = is_pointwise(f, w) ? f->items[w].value : f->edges[f->items[w].edges].operand;
-    int64_t count = nv_shape_count(f->c, nv_shape_at(f->g, of));
+    nv_dim count = nv_shape_elements(f->c, nv_shape_at(f->g, of));
     for (uint32_t e = f->items[w].edges; e < f->items[w].edges + f->items[w].nedges; e++) {
       const nv_edge *d = &f->edges[e];
       uint32_t order = f->items[w].kind == NV_ITEM_VIEW ? NV_NONE : f->order[d->operand], at = 0, k;
       if (is_computed_in_place(f, d->base) || is_picked(&f->items[w], e)) continue;
       if (d->item != NV_NONE && is_pointwise(f, d->item) && order != NV_NONE) continue;
-      uint64_t key[2] = {d->base, (uint64_t)count}, hash = nv_hash(key, sizeof key, 3);
+      uint32_t key[2] = {d->base, count};
+      uint64_t hash = nv_hash(key, sizeof key, 3);
       while ((k = nv_map_next(&map, hash, &at)) != NV_NONE)
         if (readers[k].base == d->base && readers[k].count == count) break;
       if (k == NV_NONE) {
@@ -280,9 +292,7 @@ static bool is_aligned(nv_fuser *f, uint32_t u, uint32_t w, const nv_edge *d) {
   if (order == NV_NONE) return false;
   if (f->items[w].kind == NV_ITEM_VIEW) {
     const nv_node_rec *n = nv_node_of(f->g, f->items[w].value);
-    if (is_gapped(n) ||
-        nv_shape_count(f->c, nv_shape_at(f->g, n->result)) != nv_shape_count(f->c, nv_shape_at(f->g, d->operand)))
-      return false;
+    if (is_gapped(n) || !nv_as_many(f, n->result, d->operand)) return false;
     if (n->op == NV_OP_transpose) order = nv_order_transpose(f, order, nv_shape_at(f->g, d->operand), n->attr);
     if (f->orders[order].depth > NV_MAX_ORDER) return false;
   }
@@ -320,8 +330,8 @@ static cost clone_cost(nv_fuser *f, uint32_t item, const nv_item *w) {
       } else if (f->operand_mark[d->base] != mark) {
         f->operand_mark[d->base] = mark;
         r.leaves++;
-        int64_t bytes = bytes_of(f, d->base);
-        if (is_picked(u, e) && bytes > bytes_of(f, u->value)) bytes = bytes_of(f, u->value);
+        int64_t bytes = nv_value_weight(f, d->base);
+        if (is_picked(u, e) && bytes > nv_value_weight(f, u->value)) bytes = nv_value_weight(f, u->value);
         if (!nv_add64(r.bytes, bytes, &r.bytes)) r.bytes = INT64_MAX;
       }
     }
@@ -334,14 +344,14 @@ static bool can_clone(nv_fuser *f, const nv_edge *d, const nv_item *w, uint32_t 
   const nv_item *u = &f->items[d->item];
   bool single = u->exclusive && nv_is_walk(w);
   uint32_t most = single ? EXCLUSIVE_OPS
-                  : nv_shape_count(f->c, nv_shape_at(f->g, u->value)) == 1 ? SINGLE_OPS : CLONE_OPS;
+                  : nv_shape_elements(f->c, nv_shape_at(f->g, u->value)) == NV_DIM_ONE ? SINGLE_OPS : CLONE_OPS;
   if (u->kept || u->reduction != NV_NONE || u->row != NV_NONE || u->ops > EXCLUSIVE_OPS) return false;
   if (u->depth + f->views[d->operand] > NV_MAX_VIEWS) return false;
   cost x = clone_cost(f, d->item, w);
   *leaves = x.leaves;
   if (x.ops > most || x.leaves > CLONE_LEAVES) return false;
   /* Elements that are written anyway cost one read, others a write too. */
-  return u->exclusive || x.bytes <= (u->port != NV_NONE ? 1 : 2) * bytes_of(f, u->value);
+  return u->exclusive || x.bytes <= (u->port != NV_NONE ? 1 : 2) * nv_value_weight(f, u->value);
 }
 
 static void cut(nv_edge *d, nv_why why) {
@@ -417,7 +427,7 @@ static uint32_t find_epilogue(nv_fuser *f, uint32_t item, uint32_t *buffers) {
       more += leaves;
     }
   }
-  if (buffers[r] + more > f->c->target->max_buffers) return NV_NONE;
+  if (buffers[r] + more > f->max_buffers) return NV_NONE;
   buffers[r] += more;
   return r;
 }
@@ -425,7 +435,7 @@ static uint32_t find_epilogue(nv_fuser *f, uint32_t item, uint32_t *buffers) {
 /* leaves: of a clone. */
 static void classify_edge(nv_fuser *f, uint32_t item, nv_edge *d, uint32_t *leaves) {
   const nv_item *w = &f->items[item];
-  if (nv_node_of(f->g, d->base)->op == NV_OP_CONST) {
+  if (nv_is_number(f, d->base)) {
     d->kind = NV_EDGE_CONST;
     return;
   }
@@ -731,6 +741,7 @@ static void init(nv_fuser *f) {
   f->why[NV_WHY_REDUCED] = "a reduction's kernel ends with its results";
   f->why[NV_WHY_OUTER] = "a reduction over outer axes has a kernel that ends with its results";
   f->why[NV_WHY_LONG] = nv_format(c, "rows of more than %d elements aren't held in registers", NV_LONGEST_ROW);
+  f->why[NV_WHY_OPEN] = "rows whose length is known at run time only aren't held in registers";
   f->why[NV_WHY_LENGTHS] = "a kernel works on rows of one length";
   f->why[NV_WHY_ROW] = "it is needed beside other elements than those of its own row";
   f->why[NV_WHY_REDUCES] = "computing it inside the reduction would read more, or cost too much";
@@ -741,7 +752,7 @@ static void init(nv_fuser *f) {
   f->why[NV_WHY_CYCLE] = "a kernel between the two needs it, and one kernel would wait for itself";
   f->why[NV_WHY_FOLDED] = "every element looks through it";
   f->why[NV_WHY_PICKED] = "an index chooses its elements";
-  f->why[NV_WHY_BUFFERS] = nv_format(c, "one kernel would need more than %u buffers", (unsigned)t->max_buffers);
+  f->why[NV_WHY_BUFFERS] = nv_format(c, "one kernel would need more than %u buffers", (unsigned)f->max_buffers);
   f->why[NV_WHY_STATEMENTS] =
       nv_format(c, "one kernel would have more than %u statements", (unsigned)t->max_statements);
   f->why[NV_WHY_UNROLLED] = "one kernel would have too many statements for every element of a row";
@@ -760,6 +771,7 @@ nv_plan *nv_fuse(nv_graph *g, bool fuse) {
   nv_plan *plan = NV_NEW(c, nv_plan);
   plan->graph = g = nv_split_scans(g);
   nv_fuser f = {.c = c, .g = g, .plan = plan, .fuse = fuse};
+  f.max_buffers = c->target->max_buffers - (g->nsources > 0); /* one holds the sizes */
   init(&f);
   add_items(&f);
   if (fuse) make_spaces(&f);

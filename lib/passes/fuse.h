@@ -9,7 +9,7 @@
 #include "passes.h"
 
 typedef enum nv_edge_kind {
-  NV_EDGE_CONST, /* a constant: inline */
+  NV_EDGE_CONST, /* a constant, or a number that follows from sizes: inline */
   NV_EDGE_INDEX, /* an index: computed where it is used */
   NV_EDGE_INPUT, /* read from an input of the graph */
   NV_EDGE_JOIN,  /* the base's own instruction where both are in one kernel, else read */
@@ -18,7 +18,7 @@ typedef enum nv_edge_kind {
 } nv_edge_kind;
 
 typedef enum nv_why { /* an edge was not fused */
-  NV_WHY_NONE, NV_WHY_OFF, NV_WHY_REDUCED, NV_WHY_OUTER, NV_WHY_LONG, NV_WHY_LENGTHS, NV_WHY_ROW,
+  NV_WHY_NONE, NV_WHY_OFF, NV_WHY_REDUCED, NV_WHY_OUTER, NV_WHY_LONG, NV_WHY_OPEN, NV_WHY_LENGTHS, NV_WHY_ROW,
   NV_WHY_REDUCES, NV_WHY_REPEATS, NV_WHY_PART, NV_WHY_ORDER, NV_WHY_KEPT,
   NV_WHY_CYCLE, NV_WHY_PICKED, NV_WHY_FOLDED, NV_WHY_BUFFERS, NV_WHY_STATEMENTS, NV_WHY_UNROLLED, NV_WHY_LIVE, NV_NWHY
 } nv_why;
@@ -80,7 +80,7 @@ typedef struct nv_item {
  * empty one, so equal ids mean equal indices. */
 typedef struct nv_step {
   uint32_t n;                /* axes, neither of size 1 nor next to each other before and after */
-  int64_t dims[NV_MAX_RANK]; /* before */
+  nv_dim dims[NV_MAX_RANK];  /* before */
   uint8_t perm[NV_MAX_RANK]; /* axis k after is perm[k] before */
 } nv_step;
 typedef struct nv_order {
@@ -99,6 +99,7 @@ typedef struct nv_fuser {
   nv_graph *g;
   nv_plan *plan;
   bool fuse;
+  uint32_t max_buffers;     /* operands of a kernel */
   nv_item *items; uint32_t nitems, items_cap;
   nv_edge *edges; uint32_t nedges, edges_cap;
   uint32_t nnode_items;     /* items before the outputs */
@@ -122,6 +123,22 @@ typedef struct nv_fuser {
   nv_memo *memo; uint32_t nmemo, memo_cap;
   const char *why[NV_NWHY]; /* texts */
 } nv_fuser;
+
+/* Bytes of a value, as they are weighed (nv_shape_weight). */
+static inline int64_t nv_value_weight(const nv_fuser *f, nv_value v) {
+  int64_t bytes;
+  const bool fits = nv_mul64(nv_shape_weight(f->c, nv_shape_at(f->g, v)), nv_dtype_size[nv_dtype_of(f->g, v)], &bytes);
+  return fits ? bytes : INT64_MAX / 4;
+}
+/* Is it a constant, or a number that follows from sizes? */
+static inline bool nv_is_number(const nv_fuser *f, nv_value v) {
+  const uint16_t op = nv_node_of(f->g, v)->op;
+  return op == NV_OP_CONST || op == NV_OP_SIZE;
+}
+/* Do two values have as many elements, for all sizes that fit? */
+static inline bool nv_as_many(const nv_fuser *f, nv_value a, nv_value b) {
+  return nv_shape_elements(f->c, nv_shape_at(f->g, a)) == nv_shape_elements(f->c, nv_shape_at(f->g, b));
+}
 
 /* ---- fuse_align.c ---- */
 void nv_orders_init(nv_fuser *f);
@@ -151,12 +168,24 @@ void nv_split_group(nv_fuser *f, uint32_t *items, uint32_t n);
 
 /* ---- lower_index.c ---- */
 /* A symbol below extent. The point in its name keeps it apart from the dims of a spec; number NV_NONE: none. */
-nv_dim nv_index_symbol_of(nv_ctx *c, const char *name, uint32_t number, int64_t extent);
-/* The sizes of a shape, all of which are known; its rank. */
-uint32_t nv_known_dims(nv_ctx *c, nv_shape s, int64_t *dims);
+nv_dim nv_index_symbol_of(nv_ctx *c, const char *name, uint32_t number, nv_dim extent);
 /* The row-major index of the element at[0], at[1], … of an array of n dims, and back. */
-nv_dim nv_join_index(nv_ctx *c, const nv_dim *at, const int64_t *dims, uint32_t n);
-void nv_split_index(nv_ctx *c, nv_dim linear, const int64_t *dims, uint32_t n, nv_dim *at);
+nv_dim nv_join_index(nv_ctx *c, const nv_dim *at, const nv_dim *dims, uint32_t n);
+void nv_split_index(nv_ctx *c, nv_dim linear, const nv_dim *dims, uint32_t n, nv_dim *at);
+typedef struct nv_element { /* which element of an array a point works on */
+  nv_shape shape;
+  nv_dim linear;            /* row-major */
+  bool split;               /* at[] is known */
+  bool part;                /* a slice leaves elements of the array out */
+  nv_dim at[NV_MAX_RANK];
+} nv_element;
+void nv_split_element(nv_ctx *c, nv_element *e);
+/* The same linear index in another shape. */
+nv_element nv_reshaped(nv_ctx *c, const nv_element *e, nv_shape shape);
+/* The element of a view's operand that its element e is. */
+nv_element nv_before_view(nv_fuser *f, nv_value view, nv_element e);
+/* What an order makes of a linear index. */
+nv_dim nv_follow_order(nv_fuser *f, uint32_t order, nv_dim linear);
 
 /* ---- lower.c ---- */
 /* A MAP kernel of items, which are in an order that respects their edges. */

@@ -8,20 +8,20 @@ void nv_orders_init(nv_fuser *f) {
 }
 
 /* Drops axes of size 1 and merges axes that stay neighbours. */
-static void normalize(nv_step *s) {
+static void normalize(nv_ctx *c, nv_step *s) {
   uint8_t axis[NV_MAX_RANK]; /* new number of an axis */
   uint32_t n = 0;
   for (uint32_t k = 0; k < s->n; k++)
-    if (s->dims[s->perm[k]] != 1) s->perm[n++] = s->perm[k];
+    if (s->dims[s->perm[k]] != NV_DIM_ONE) s->perm[n++] = s->perm[k];
   uint32_t place[NV_MAX_RANK]; /* of an axis, after */
   for (uint32_t k = 0; k < s->n; k++) place[k] = NV_NONE;
   for (uint32_t k = 0; k < n; k++) place[s->perm[k]] = k;
-  int64_t dims[NV_MAX_RANK];
+  nv_dim dims[NV_MAX_RANK];
   uint32_t m = 0, last = NV_NONE;
   for (uint32_t k = 0; k < s->n; k++) {
     if (place[k] == NV_NONE) continue;
     if (last != NV_NONE && place[k] == place[last] + 1) {
-      dims[m - 1] *= s->dims[k];
+      dims[m - 1] = nv_dim_mul(c, dims[m - 1], s->dims[k]);
       axis[k] = UINT8_MAX; /* follows its neighbour */
     } else {
       dims[m] = s->dims[k];
@@ -54,7 +54,7 @@ static uint32_t intern_step(nv_fuser *f, const nv_step *s) {
 /* a followed by s; a last step of a that s works on is joined with it. */
 static uint32_t push(nv_fuser *f, uint32_t a, nv_step s) {
   for (;;) {
-    normalize(&s);
+    normalize(f->c, &s);
     if (is_identity(&s)) return a;
     if (a == 0) break;
     const nv_step *t = &f->steps[f->orders[a].step];
@@ -78,7 +78,7 @@ static uint32_t push(nv_fuser *f, uint32_t a, nv_step s) {
 uint32_t nv_order_transpose(nv_fuser *f, uint32_t a, nv_shape shape, nv_attr perm) {
   nv_step s = {.n = nv_shape_rank(f->c, shape)};
   for (uint32_t k = 0; k < s.n; k++) {
-    s.dims[k] = nv_dim_value(f->c, nv_shape_dims(f->c, shape)[k]);
+    s.dims[k] = nv_shape_dims(f->c, shape)[k];
     s.perm[k] = (uint8_t)nv_attr_list(f->c, perm)[k];
   }
   return push(f, a, s);

@@ -30,11 +30,15 @@ void nv_find_row_length(nv_fuser *f, uint32_t item) {
   if (!is_joined((nv_op)w->op)) return;
   for (uint32_t a = 1; a < naxes; a++) reduced[nv_attr_list(f->c, w->attr)[a]] = true;
   for (uint32_t k = rank; k-- > 0;) {
-    int64_t d = nv_dim_value(f->c, nv_shape_dims(f->c, s)[k]);
-    if (d == 1) continue;
+    const nv_dim dim = nv_shape_dims(f->c, s)[k];
+    int64_t d;
+    if (dim == NV_DIM_ONE) continue;
     if (!reduced[k]) kept = true;
     else if (kept) {
       w->why = NV_WHY_OUTER;
+      return;
+    } else if (!nv_dim_is_const(f->c, dim, &d)) {
+      w->why = NV_WHY_OPEN;
       return;
     } else if (!nv_mul64(length, d, &length) || length > NV_LONGEST_ROW) {
       w->why = NV_WHY_LONG;
@@ -70,17 +74,17 @@ bool nv_is_repeated_row(nv_fuser *f, uint32_t item, const nv_edge *d, uint32_t t
   for (nv_value v = d->operand; v != d->base; v = f->next[v]) {
     const nv_node_rec *n = nv_node_of(f->g, v);
     nv_shape to = nv_shape_at(f->g, v), from = nv_shape_at(f->g, f->next[v]);
+    const nv_dim elements = nv_shape_elements(f->c, from);
     uint32_t rank = nv_shape_rank(f->c, to), drop = rank - nv_shape_rank(f->c, from);
     if (n->op == NV_OP_transpose || n->op == NV_OP_slice || n->op == NV_OP_pad_edge) return false;
-    if (n->op != NV_OP_broadcast_to || nv_shape_count(f->c, to) == nv_shape_count(f->c, from)) continue;
-    if (repeated || nv_shape_count(f->c, to) / nv_shape_count(f->c, from) != length) return false;
-    int64_t inner = 1;
+    if (n->op != NV_OP_broadcast_to || nv_as_many(f, v, f->next[v])) continue;
+    if (repeated || nv_dim_mul(f->c, elements, nv_dim_const(f->c, length)) != nv_shape_elements(f->c, to)) return false;
+    int64_t inner = 1, size;
     for (uint32_t k = rank; k-- > 0;) { /* the innermost axes, length elements in all, and no other */
-      int64_t a = k < drop ? 1 : nv_dim_value(f->c, nv_shape_dims(f->c, from)[k - drop]),
-              b = nv_dim_value(f->c, nv_shape_dims(f->c, to)[k]);
-      if (b != a && inner == length) return false;
-      if (b != 1 && b == a && inner < length) return false;
-      if (b != a) inner *= b;
+      const nv_dim a = k < drop ? NV_DIM_ONE : nv_shape_dims(f->c, from)[k - drop], b = nv_shape_dims(f->c, to)[k];
+      if (b != a && (inner == length || !nv_dim_is_const(f->c, b, &size))) return false;
+      if (b != NV_DIM_ONE && b == a && inner < length) return false;
+      if (b != a) inner *= size;
     }
     repeated = true;
   }

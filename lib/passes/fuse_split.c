@@ -107,14 +107,13 @@ static void take_back(splitter *s, uint32_t item) {
 /* Why the piece can't go on whatever comes; NV_WHY_NONE: it may. */
 static nv_why is_over(const splitter *s) {
   const nv_target *t = s->f->c->target;
-  if (s->now.reads + s->now.writes > t->max_buffers) return NV_WHY_BUFFERS;
+  if (s->now.reads + s->now.writes > s->f->max_buffers) return NV_WHY_BUFFERS;
   if (s->now.statements > s->most) return s->most < t->max_statements ? NV_WHY_UNROLLED : NV_WHY_STATEMENTS;
   return s->now.peak > t->max_live ? NV_WHY_LIVE : NV_WHY_NONE;
 }
 
 static bool may_end(const splitter *s) {
-  const nv_target *t = s->f->c->target;
-  return s->now.reads + s->now.writes + s->now.open <= t->max_buffers &&
+  return s->now.reads + s->now.writes + s->now.open <= s->f->max_buffers &&
          s->now.statements + s->now.open <= s->most;
 }
 
@@ -244,7 +243,7 @@ static void split(nv_fuser *f, uint32_t *items, uint32_t n, uint32_t most) {
   for (uint32_t k = 0, at = 0; k < nends; at = ends[k++].at) {
     nv_kernel kernel = {0};
     nv_lower_rows(f, items + at, ends[k].at - at, &kernel);
-    if (kernel.noperands > f->c->target->max_buffers) nv_bug(f->c, "a kernel has too many buffers");
+    if (kernel.noperands > f->max_buffers) nv_bug(f->c, "a kernel has too many buffers");
     nv_add_kernel(f, &kernel);
   }
   nv_drop(f->c, ends);
@@ -262,10 +261,12 @@ static uint32_t most_statements(nv_fuser *f, const uint32_t *items, uint32_t n) 
 
 /* ---- by results ---- */
 
-static int64_t operand_bytes(const nv_kernel *k, bool written) {
+static int64_t operand_bytes(const nv_fuser *f, const nv_kernel *k, bool written) {
   int64_t bytes = 0;
   for (uint32_t i = 0; i < k->noperands; i++)
-    if (k->operands[i].written == written) bytes += k->operands[i].elements * nv_dtype_size[k->operands[i].dtype];
+    if (k->operands[i].written == written)
+      bytes += k->operands[i].elements < 0 ? nv_value_weight(f, k->operands[i].value)
+                                           : k->operands[i].elements * nv_dtype_size[k->operands[i].dtype];
   return bytes;
 }
 
@@ -302,7 +303,7 @@ static void lower_results(nv_fuser *f, const uint32_t *items, uint32_t n, uint32
 
 static bool fits(const nv_fuser *f, const nv_kernel *k, uint32_t statements) {
   const nv_target *t = f->c->target;
-  return k->noperands <= t->max_buffers && nv_kernel_statements(k) <= statements && k->live <= t->max_live;
+  return k->noperands <= f->max_buffers && nv_kernel_statements(k) <= statements && k->live <= t->max_live;
 }
 
 /* Of a group that has too many results in one kernel (whole), several kernels of some of them each, where reading the
@@ -313,14 +314,14 @@ static bool split_by_results(nv_fuser *f, const uint32_t *items, uint32_t n, con
   const nv_target *t = f->c->target;
   nv_kernel parts[MOST];
   uint32_t reads = 0, results = 0;
-  const int64_t read = operand_bytes(whole, false), written = operand_bytes(whole, true);
+  const int64_t read = operand_bytes(f, whole, false), written = operand_bytes(f, whole, true);
   for (uint32_t i = 0; i < whole->noperands; i++) reads += !whole->operands[i].written;
   for (uint32_t i = 0; i < n; i++) {
     if (f->items[items[i]].kept && f->items[items[i]].node != NV_NONE) return false;
     results += is_written(&f->items[items[i]]);
   }
-  if (reads >= t->max_buffers || whole->live > t->max_live) return false;
-  const uint32_t most = t->max_buffers - reads, number = (results + most - 1) / most;
+  if (reads >= f->max_buffers || whole->live > t->max_live) return false;
+  const uint32_t most = f->max_buffers - reads, number = (results + most - 1) / most;
   if (number < 2 || number > MOST || 2 * (number - 1) * read > read + written) return false;
   if ((number - 1) * nv_kernel_statements(whole) > t->max_statements) return false;
   bool good = true;

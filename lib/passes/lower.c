@@ -4,22 +4,15 @@
  * order in the space. An operand's index is the user's, taken back through the views between them. At the end axes that
  * every offset steps through evenly are merged, and what is left is mapped to the grid. */
 #include "fuse.h"
+#include "../ir/sizes.h"
 #include "region.h"
 
 #include <stdlib.h>
 
-typedef struct element { /* which element of an array a point works on */
-  nv_shape shape;
-  nv_dim linear;            /* row-major */
-  bool split;               /* at[] is known */
-  bool part;                /* a slice leaves elements of the array out */
-  nv_dim at[NV_MAX_RANK];
-} element;
-
 typedef struct frame { /* an item being computed */
   uint32_t item, next;      /* the edge that comes next */
   uint32_t arg[3];
-  element e;                /* of its value; of a reduction: of its operand */
+  nv_element e;                /* of its value; of a reduction: of its operand */
 } frame;
 
 typedef struct store {
@@ -36,7 +29,7 @@ typedef struct reach { /* an operand that is read */
 
 typedef struct known { /* an element by order and shape */
   uint32_t order;
-  element e;
+  nv_element e;
 } known;
 
 typedef struct lowering {
@@ -51,93 +44,16 @@ typedef struct lowering {
   reach *reaches; uint32_t reaches_cap;
   known *elements; uint32_t nelements, elements_cap;
   nv_dim symbol[NV_MAX_RANK]; /* of the axes that aren't 1 */
-  int64_t extent[NV_MAX_RANK];
+  nv_dim extent[NV_MAX_RANK];
   uint32_t nsymbols, nkept;   /* REDUCE, ROWS: the first nkept are the points' */
   nv_dim point;               /* REDUCE, ROWS: linear index of the result */
-  element before;             /* SCAN of blocks: where what stands before the block is read */
-  element update;             /* FOLD: of the index and the updates */
+  nv_element before;             /* SCAN of blocks: where what stands before the block is read */
+  nv_element update;             /* FOLD: of the index and the updates */
   nv_dim target;              /* FOLD: of an element of the result, its place along the axis */
 } lowering;
 
 static const int64_t MOST = INT64_C(1) << 30; /* extent of a grid dim */
 static const int64_t INNER = INT64_C(1) << 20; /* of the inner half of a longer one */
-
-/* ---- elements ---- */
-
-static void need_split(nv_ctx *c, element *e) {
-  int64_t dims[NV_MAX_RANK];
-  if (e->split) return;
-  nv_split_index(c, e->linear, dims, nv_known_dims(c, e->shape, dims), e->at);
-  e->split = true;
-}
-
-/* The same linear index in another shape. */
-static element reshaped(nv_ctx *c, const element *e, nv_shape shape) {
-  element r = {.shape = shape, .linear = e->linear, .part = e->part};
-  int64_t from[NV_MAX_RANK], to[NV_MAX_RANK];
-  uint32_t n = nv_known_dims(c, e->shape, from), m = nv_known_dims(c, shape, to), i = 0, j = 0;
-  if (!e->split) return r;
-  for (; j < m; j++) {
-    if (to[j] == 1) {
-      r.at[j] = nv_dim_const(c, 0);
-      continue;
-    }
-    while (i < n && from[i] == 1) i++;
-    if (i == n || from[i] != to[j]) return r;
-    r.at[j] = e->at[i++];
-  }
-  r.split = true;
-  return r;
-}
-
-/* The element of the view's operand that its element e is. */
-static element before_view(lowering *l, nv_value view, element e) {
-  nv_ctx *c = l->c;
-  nv_fuser *f = l->f;
-  const nv_node_rec *n = nv_node_of(l->g, view);
-  nv_value x = f->next[view];
-  nv_shape from = nv_shape_at(l->g, x);
-  int64_t dims[NV_MAX_RANK];
-  uint32_t rank = nv_known_dims(c, from, dims), drop = nv_shape_rank(c, e.shape) - rank;
-  bool moved = n->op == NV_OP_transpose, repeated = n->op == NV_OP_broadcast_to, part = n->op == NV_OP_slice,
-       padded = n->op == NV_OP_pad_edge;
-  if ((!moved && !repeated && !part && !padded) ||
-      (f->order[x] != NV_NONE && f->order[view] == f->order[x] && f->base[view] == f->base[x]))
-    return reshaped(c, &e, from);
-  need_split(c, &e);
-  element r = {.shape = from, .split = true, .part = e.part || part};
-  const int64_t *attr = nv_attr_list(c, n->attr);
-  for (uint32_t k = 0; k < rank; k++) {
-    if (part)
-      r.at[k] = nv_dim_add(c, nv_dim_const(c, attr[k]), nv_dim_mul(c, e.at[k], nv_dim_const(c, attr[rank + k])));
-    else if (padded)
-      r.at[k] = nv_dim_min(c, nv_dim_max(c, nv_dim_sub(c, e.at[k], nv_dim_const(c, attr[k])), nv_dim_const(c, 0)),
-                           nv_dim_const(c, dims[k] - 1));
-    else if (moved) r.at[attr[k]] = e.at[k];
-    else r.at[k] = dims[k] == 1 ? nv_dim_const(c, 0) : e.at[k + drop];
-  }
-  r.linear = nv_join_index(c, r.at, dims, rank);
-  return r;
-}
-
-/* What the order makes of a linear index. */
-static nv_dim follow(lowering *l, uint32_t order, nv_dim linear) {
-  nv_ctx *c = l->c;
-  uint32_t steps[2 * NV_MAX_ORDER], n = l->f->orders[order].depth;
-  for (uint32_t k = n; k-- > 0; order = l->f->orders[order].parent) steps[k] = l->f->orders[order].step;
-  for (uint32_t k = 0; k < n; k++) {
-    const nv_step *s = &l->f->steps[steps[k]];
-    nv_dim at[NV_MAX_RANK], moved[NV_MAX_RANK];
-    int64_t dims[NV_MAX_RANK];
-    nv_split_index(c, linear, s->dims, s->n, at);
-    for (uint32_t i = 0; i < s->n; i++) {
-      moved[i] = at[s->perm[i]];
-      dims[i] = s->dims[s->perm[i]];
-    }
-    linear = nv_join_index(c, moved, dims, s->n);
-  }
-  return linear;
-}
 
 /* ---- instructions ---- */
 
@@ -174,8 +90,11 @@ static void remember(lowering *l, nv_value v, nv_dim at, uint32_t instr) {
 static uint32_t constant(lowering *l, nv_value v) {
   uint32_t i = recall(l, v, NV_NONE);
   if (i != NV_NONE) return i;
-  uint64_t bits = (uint64_t)nv_attr_list(l->c, nv_node_of(l->g, v)->attr)[0];
-  i = add_instr(l, (nv_instr){.kind = NV_I_CONST, .dtype = (uint8_t)nv_dtype_of(l->g, v), .bits = bits, .value = v});
+  const nv_node_rec *n = nv_node_of(l->g, v);
+  nv_instr x = {.kind = NV_I_CONST, .dtype = (uint8_t)nv_dtype_of(l->g, v), .value = v};
+  if (n->op == NV_OP_SIZE) x.kind = NV_I_SIZE, x.attr = n->attr;
+  else x.bits = (uint64_t)nv_attr_list(l->c, n->attr)[0];
+  i = add_instr(l, x);
   remember(l, v, NV_NONE, i);
   return i;
 }
@@ -204,19 +123,25 @@ static nv_value written_value(const lowering *l, const nv_item *w) {
   return w->port != NV_NONE ? l->g->outputs[w->port].value : w->value;
 }
 
+/* Elements of a shape; -1: the sizes say. */
+static int64_t known_count(const lowering *l, nv_shape s) {
+  return nv_shape_is_static(l->c, s) ? nv_shape_count(l->c, s) : -1;
+}
+
 /* The binding of an edge's base. */
 static uint32_t read_operand(lowering *l, const nv_edge *d, const nv_item *user) {
   nv_fuser *f = l->f;
   nv_kernel *k = l->k;
   nv_value v = d->base;
   if (f->operand_mark[v] != l->epoch) {
-    int64_t count = nv_shape_count(l->c, nv_shape_at(l->g, v));
+    const nv_shape shape = nv_shape_at(l->g, v);
     f->operand_mark[v] = l->epoch;
     f->operand_index[v] = k->noperands;
     NV_GROW(l->c, k->operands, k->operands_cap, (size_t)k->noperands + 1);
     nv_value from = d->item == NV_NONE ? v : written_value(l, &f->items[d->item]);
     k->operands[k->noperands++] = (nv_operand_rec){.value = from, .dtype = (uint8_t)nv_dtype_of(l->g, v),
-                                                   .port = NV_NONE, .elements = count, .extent = count};
+                                                   .port = NV_NONE, .elements = known_count(l, shape),
+                                                   .extent = nv_shape_most(l->c, shape)};
     NV_GROW(l->c, l->reaches, l->reaches_cap, k->noperands);
     l->reaches[k->noperands - 1] = (reach){0};
     if (d->item != NV_NONE) add_cut(l, d, user);
@@ -224,7 +149,7 @@ static uint32_t read_operand(lowering *l, const nv_edge *d, const nv_item *user)
   return f->operand_index[v];
 }
 
-static uint32_t load(lowering *l, const nv_edge *d, const nv_item *user, const element *e) {
+static uint32_t load(lowering *l, const nv_edge *d, const nv_item *user, const nv_element *e) {
   nv_value v = d->base;
   nv_dim at = e->linear;
   uint32_t i = recall(l, v, at);
@@ -243,51 +168,56 @@ static uint32_t load(lowering *l, const nv_edge *d, const nv_item *user, const e
 }
 
 /* The element e of v as that of v's base. named: the views on the way are part of the kernel. */
-static element before_views(lowering *l, nv_value v, element e, bool named) {
+static nv_element before_views(lowering *l, nv_value v, nv_element e, bool named) {
   for (; l->f->base[v] != v; v = l->f->next[v]) {
     if (named) add_graph_node(l, l->g->values[v].node);
-    e = before_view(l, v, e);
+    e = nv_before_view(l->f, v, e);
   }
   return e;
 }
 
 bool nv_is_even(nv_fuser *f, nv_value view, uint32_t axis) {
   lowering l = {.f = f, .c = f->c, .g = f->g};
-  element e = {.shape = nv_shape_at(f->g, view), .split = true};
-  int64_t dims[NV_MAX_RANK], stride;
-  uint32_t n = nv_known_dims(f->c, e.shape, dims);
+  nv_element e = {.shape = nv_shape_at(f->g, view), .split = true};
+  const nv_dim *dims = nv_shape_dims(f->c, e.shape);
+  uint32_t n = nv_shape_rank(f->c, e.shape);
   for (uint32_t k = 0; k < n; k++) e.at[k] = nv_index_symbol_of(f->c, "t", k, dims[k]);
   e.linear = nv_join_index(f->c, e.at, dims, n);
-  nv_dim rest, symbol = e.at[axis];
-  return nv_dim_linear(f->c, before_views(&l, view, e, false).linear, symbol, &stride, &rest);
+  nv_dim stride, rest, symbol = e.at[axis];
+  return nv_dim_slope(f->c, before_views(&l, view, e, false).linear, symbol, &stride, &rest);
 }
 
 /* Loads what w, whose element is e, picks from d by the instruction index. */
-static uint32_t pick(lowering *l, const nv_edge *d, const nv_item *w, element e, uint32_t index) {
+static uint32_t pick(lowering *l, const nv_edge *d, const nv_item *w, nv_element e, uint32_t index) {
   nv_ctx *c = l->c;
   const int64_t *places = nv_attr_list(c, w->attr);
-  int64_t dims[NV_MAX_RANK], least, most;
-  element x = {.shape = nv_shape_at(l->g, d->operand), .split = true};
+  int64_t least, most, count, unused;
+  nv_element x = {.shape = nv_shape_at(l->g, d->operand), .split = true};
   nv_instr i = {.kind = NV_I_LOAD, .dtype = (uint8_t)nv_dtype_of(l->g, w->value), .nargs = 1, .arg = {index},
                 .value = w->value};
   nv_dim symbol = NV_NONE;
-  uint32_t n = nv_known_dims(c, x.shape, dims);
-  need_split(c, &e);
+  const nv_dim *dims = nv_shape_dims(c, x.shape);
+  uint32_t n = nv_shape_rank(c, x.shape);
+  nv_split_element(c, &e);
   for (uint32_t k = 0; k < n; k++) {
-    if (places[k] < 0) symbol = nv_index_symbol_of(c, "i", NV_NONE, i.count = dims[k]);
+    if (places[k] < 0) {
+      symbol = nv_index_symbol_of(c, "i", NV_NONE, dims[k]);
+      i.count = dims[k];
+    }
     x.at[k] = places[k] < 0 ? symbol : e.at[places[k]];
   }
   x.linear = nv_join_index(c, x.at, dims, n);
-  if (!nv_dim_linear(c, before_views(l, d->operand, x, true).linear, symbol, &i.stride, &i.offset))
+  if (!nv_dim_slope(c, before_views(l, d->operand, x, true).linear, symbol, &i.stride, &i.offset))
     nv_bug(c, "steps of an index are uneven");
   nv_range(l->g, nv_operand(l->g, nv_node_of(l->g, w->value), 1), &least, &most);
   i.op = w->op;
   i.attr = w->attr;
-  i.checked = w->op == NV_OP_pick && (least < 0 || most >= i.count);
+  nv_dim_bounds(c, i.count, &count, &unused);
+  i.checked = w->op == NV_OP_pick && (least < 0 || most >= count);
   i.operand = read_operand(l, d, w);
   reach *r = &l->reaches[i.operand];
   r->whole = r->whole || w->op != NV_OP_pick;
-  if (!nv_add64(r->picked, nv_shape_count(c, nv_shape_at(l->g, w->value)), &r->picked)) r->picked = INT64_MAX;
+  if (!nv_add64(r->picked, nv_shape_weight(c, nv_shape_at(l->g, w->value)), &r->picked)) r->picked = INT64_MAX;
   return add_instr(l, i);
 }
 
@@ -352,7 +282,7 @@ static uint32_t finish(lowering *l, const frame *t) {
   }
 }
 
-static void push(lowering *l, uint32_t item, const element *e) {
+static void push(lowering *l, uint32_t item, const nv_element *e) {
   NV_GROW(l->c, l->frames, l->frames_cap, (size_t)l->nframes + 1);
   l->frames[l->nframes++] = (frame){.item = item, .e = *e};
 }
@@ -367,7 +297,7 @@ static uint32_t next_arg(lowering *l) {
   if (d->kind == NV_EDGE_CONST) return constant(l, d->base);
   if (w->kind == NV_ITEM_PICK && t->next == 1) return pick(l, d, w, t->e, t->arg[0]);
   if (d->kind == NV_EDGE_JOIN && !clone && f->items[d->item].mark == l->epoch) return f->items[d->item].instr;
-  element e = w->kind == NV_ITEM_VIEW ? before_view(l, w->value, t->e) : t->e;
+  nv_element e = w->kind == NV_ITEM_VIEW ? nv_before_view(l->f, w->value, t->e) : t->e;
   if (w->kind == NV_ITEM_SCAN && t->next == 1) e = l->before;
   if (w->kind == NV_ITEM_FOLD && t->next > (w->op == NV_OP_fold_runs)) e = l->update;
   e = before_views(l, d->operand, e, true);
@@ -380,7 +310,7 @@ static uint32_t next_arg(lowering *l) {
 }
 
 /* Computes an item for the element e of its value, and what it needs. at: the element of its value, where e isn't. */
-static void compute(lowering *l, uint32_t item, const element *e, nv_dim at) {
+static void compute(lowering *l, uint32_t item, const nv_element *e, nv_dim at) {
   nv_fuser *f = l->f;
   nv_item *w = &f->items[item];
   uint32_t result = w->node == NV_NONE ? NV_NONE : recall(l, w->value, at);
@@ -427,37 +357,38 @@ static void find_merged(lowering *l, bool *merged) {
     const nv_instr *x = &l->k->instrs[i];
     if (!has_offset(x) || x->offset == last) continue;
     last = x->offset;
-    int64_t coefficient[NV_MAX_RANK];
+    nv_dim coefficient[NV_MAX_RANK], rest;
     bool linear[NV_MAX_RANK];
-    nv_dim rest;
-    for (uint32_t k = 0; k < l->nsymbols; k++) linear[k] = nv_dim_linear(c, last, l->symbol[k], &coefficient[k], &rest);
-    for (uint32_t k = 0; k + 1 < l->nsymbols; k++) {
-      int64_t step;
-      if (!linear[k] || !linear[k + 1] || !nv_mul64(coefficient[k + 1], l->extent[k + 1], &step) ||
-          coefficient[k] != step)
+    for (uint32_t k = 0; k < l->nsymbols; k++) linear[k] = nv_dim_slope(c, last, l->symbol[k], &coefficient[k], &rest);
+    for (uint32_t k = 0; k + 1 < l->nsymbols; k++)
+      if (merged[k] && (!linear[k] || !linear[k + 1] ||
+                        coefficient[k] != nv_dim_mul(c, coefficient[k + 1], l->extent[k + 1])))
         merged[k] = false;
-    }
   }
 }
 
 typedef struct axis { /* of the merged space */
-  int64_t extent;
+  nv_dim extent;
   nv_dim to; /* its symbol in terms of the kernel's */
 } axis;
 
 /* Axes [from, to) as digits of one symbol. */
 static void make_digits(nv_ctx *c, axis *axes, uint32_t from, uint32_t to, nv_dim symbol) {
-  int64_t dims[NV_MAX_RANK] = {0};
-  nv_dim at[NV_MAX_RANK];
+  nv_dim dims[NV_MAX_RANK] = {0}, at[NV_MAX_RANK];
   for (uint32_t k = from; k < to; k++) dims[k - from] = axes[k].extent;
   nv_split_index(c, symbol, dims, to - from, at);
   for (uint32_t k = from; k < to; k++) axes[k].to = at[k - from];
 }
 
-static int64_t product(const axis *axes, uint32_t from, uint32_t to) {
-  int64_t r = 1;
-  for (uint32_t k = from; k < to; k++) r *= axes[k].extent;
+static nv_dim product(nv_ctx *c, const axis *axes, uint32_t from, uint32_t to) {
+  nv_dim r = NV_DIM_ONE;
+  for (uint32_t k = from; k < to; k++) r = nv_dim_mul(c, r, axes[k].extent);
   return r;
+}
+
+/* Must it be cut in two? An open extent never is: a guard keeps it below the limit. */
+static bool is_longer(nv_ctx *c, nv_dim extent, int64_t *size) {
+  return nv_dim_is_const(c, extent, size) && *size > MOST;
 }
 
 /* Maps the axes to at most three grid dims: the outer ones share the first; one longer than the grid's limit is cut
@@ -467,33 +398,31 @@ static void map_to_grid(lowering *l, axis *axes, uint32_t n) {
   nv_ctx *c = l->c;
   nv_kernel *k = l->k;
   uint32_t lead = n > 3 ? n - 2 : n > 0; /* axes that share the first dim */
-  bool longer = product(axes, 0, lead) > MOST;
-  for (uint32_t i = lead; i < n; i++) longer = longer || axes[i].extent > MOST;
+  int64_t e;
+  bool longer = is_longer(c, product(c, axes, 0, lead), &e);
+  for (uint32_t i = lead; i < n; i++) longer = longer || is_longer(c, axes[i].extent, &e);
   if (longer && n >= 3) lead = n - 1;
-  int64_t extent[3];
   uint32_t rank = 0, cut = NV_NONE; /* dim cut + 1 is the inner half of dim cut */
   for (uint32_t i = 0; i < n; i = i ? i + 1 : lead) {
-    int64_t e = i ? axes[i].extent : product(axes, 0, lead);
-    if (e > MOST) {
+    nv_dim extent = i ? axes[i].extent : product(c, axes, 0, lead);
+    if (is_longer(c, extent, &e)) {
       cut = rank;
-      extent[rank++] = (e + INNER - 1) / INNER;
-      e = INNER;
+      k->extent[rank++] = nv_dim_const(c, (e + INNER - 1) / INNER);
+      extent = nv_dim_const(c, INNER);
     }
-    extent[rank++] = e;
+    k->extent[rank++] = extent;
   }
   k->rank = rank;
-  for (uint32_t d = 0; d < rank; d++) {
-    k->extent[d] = nv_dim_const(c, extent[d]);
-    k->symbol[d] = nv_index_symbol_of(c, names[rank - 1 - d], NV_NONE, extent[d]);
-  }
+  for (uint32_t d = 0; d < rank; d++)
+    k->symbol[d] = nv_index_symbol_of(c, names[rank - 1 - d], NV_NONE, k->extent[d]);
   for (uint32_t i = 0, d = 0; i < n; i = i ? i + 1 : lead, d++) {
-    int64_t e = i ? axes[i].extent : product(axes, 0, lead);
+    const nv_dim extent = i ? axes[i].extent : product(c, axes, 0, lead);
     nv_dim s = k->symbol[d];
     if (d == cut) {
       s = nv_dim_add(c, nv_dim_mul(c, s, nv_dim_const(c, INNER)), k->symbol[++d]);
-      k->guarded = e % INNER != 0;
+      k->guarded = nv_dim_value(c, extent) % INNER != 0;
       k->guard = s;
-      k->limit = nv_dim_const(c, e);
+      k->limit = extent;
     }
     if (i) axes[i].to = s;
     else make_digits(c, axes, 0, lead, s);
@@ -503,12 +432,14 @@ static void map_to_grid(lowering *l, axis *axes, uint32_t n) {
 static void map_reduction(lowering *l, axis *axes, uint32_t n, uint32_t kept) {
   nv_ctx *c = l->c;
   nv_kernel *k = l->k;
-  int64_t points = product(axes, 0, kept), elements = product(axes, kept, n);
-  if (points > MOST) nv_raise(c, NUVECC_SPEC, "not supported yet: a reduction with more than 2^30 results");
+  nv_dim points = product(c, axes, 0, kept), elements = product(c, axes, kept, n);
+  int64_t size;
+  if (is_longer(c, points, &size))
+    nv_raise(c, NUVECC_SPEC, "not supported yet: a reduction with more than 2^30 results");
   k->rank = 1;
-  k->extent[0] = nv_dim_const(c, points);
+  k->extent[0] = points;
   k->symbol[0] = nv_index_symbol_of(c, "p", NV_NONE, points);
-  k->reduce_extent = nv_dim_const(c, elements);
+  k->reduce_extent = elements;
   k->reduce_symbol = nv_index_symbol_of(c, "e", NV_NONE, elements);
   make_digits(c, axes, 0, kept, k->symbol[0]);
   make_digits(c, axes, kept, n, k->reduce_symbol);
@@ -523,7 +454,7 @@ static void map_space(lowering *l) {
   find_merged(l, merged);
   for (uint32_t k = 0; k < l->nsymbols; k++) {
     if (k == l->nkept) kept = n;
-    if (k > 0 && merged[k - 1]) axes[n - 1].extent *= l->extent[k];
+    if (k > 0 && merged[k - 1]) axes[n - 1].extent = nv_dim_mul(c, axes[n - 1].extent, l->extent[k]);
     else axes[n++].extent = l->extent[k];
     of[k] = n - 1;
   }
@@ -531,7 +462,7 @@ static void map_space(lowering *l) {
   if (l->k->kind != NV_K_MAP) map_reduction(l, axes, n, kept);
   else map_to_grid(l, axes, n);
   for (uint32_t k = 0; k < l->nsymbols; k++)
-    to[k] = k + 1 < l->nsymbols && merged[k] ? nv_dim_const(c, 0) : axes[of[k]].to;
+    to[k] = k + 1 < l->nsymbols && merged[k] ? NV_DIM_ZERO : axes[of[k]].to;
   nv_dim from = NV_NONE, into = NV_NONE;
   for (uint32_t i = 0; i < l->k->ninstrs; i++) {
     nv_instr *x = &l->k->instrs[i];
@@ -560,11 +491,15 @@ static int compare_ids(const void *a, const void *b) {
 /* What slices leave of the operands. */
 static void count_elements(lowering *l) {
   nv_kernel *k = l->k;
+  int64_t extents[NV_MAX_RANK];
+  bool closed = true;
+  for (uint32_t i = 0; i < l->nsymbols; i++) closed = closed && nv_dim_is_const(l->c, l->extent[i], &extents[i]);
   for (uint32_t i = 0; i < k->noperands; i++) {
     reach *r = &l->reaches[i];
     nv_operand_rec *o = &k->operands[i];
-    if (!r->whole) {
-      int64_t n = nv_count_touched(l->c, nv_shape_at(l->g, o->value), r->at, r->n, l->symbol, l->extent, l->nsymbols);
+    if (!r->whole && !closed) o->elements = -1;
+    if (!r->whole && o->elements >= 0) {
+      int64_t n = nv_count_touched(l->c, nv_shape_at(l->g, o->value), r->at, r->n, l->symbol, extents, l->nsymbols);
       if (nv_add64(n, r->picked, &n) && n < o->extent) o->elements = n;
     }
     nv_drop(l->c, r->at);
@@ -579,15 +514,15 @@ static void end_kernel(lowering *l) {
   if (l->nstores) qsort(l->stores, l->nstores, sizeof *l->stores, compare_stores);
   for (uint32_t s = 0; s < l->nstores; s++) {
     const store *x = &l->stores[s];
-    int64_t count = nv_shape_count(l->c, nv_shape_at(l->g, x->value));
+    const nv_shape shape = nv_shape_at(l->g, x->value);
     NV_GROW(l->c, k->operands, k->operands_cap, (size_t)k->noperands + 1);
     k->instrs[x->instr].operand = k->noperands;
     k->operands[k->noperands++] = (nv_operand_rec){.value = x->value,
                                                    .dtype = (uint8_t)nv_dtype_of(l->g, x->value),
                                                    .written = true,
                                                    .port = x->port,
-                                                   .elements = count,
-                                                   .extent = count};
+                                                   .elements = known_count(l, shape),
+                                                   .extent = nv_shape_most(l->c, shape)};
   }
   if (k->nnodes) qsort(k->nodes, k->nnodes, sizeof *k->nodes, compare_ids);
   uint32_t n = 0;
@@ -608,34 +543,40 @@ static lowering start(nv_fuser *f, nv_kernel *k, nv_kernel_kind kind) {
 }
 
 /* Makes the axes of shape that aren't 1, and have this flag, the space's next ones. */
-static void add_axes(lowering *l, element *e, const bool *flags, bool flag) {
-  int64_t dims[NV_MAX_RANK];
-  uint32_t n = nv_known_dims(l->c, e->shape, dims);
+static void add_axes(lowering *l, nv_element *e, const bool *flags, bool flag) {
+  const nv_dim *dims = nv_shape_dims(l->c, e->shape);
+  uint32_t n = nv_shape_rank(l->c, e->shape);
   for (uint32_t k = 0; k < n; k++) {
     if (flags[k] != flag) continue;
-    e->at[k] = nv_dim_const(l->c, 0);
-    if (dims[k] == 1) continue;
+    e->at[k] = NV_DIM_ZERO;
+    if (dims[k] == NV_DIM_ONE) continue;
     l->extent[l->nsymbols] = dims[k];
     e->at[k] = l->symbol[l->nsymbols] = nv_index_symbol_of(l->c, "t", l->nsymbols, dims[k]);
     l->nsymbols++;
   }
 }
 
+/* The linear index of an element from its place on every axis. */
+static nv_dim linear_of(nv_ctx *c, const nv_element *e) {
+  return nv_join_index(c, e->at, nv_shape_dims(c, e->shape), nv_shape_rank(c, e->shape));
+}
+
 /* The items' elements: of few orders and shapes, so they are kept. */
-static const element *element_of(lowering *l, uint32_t item, uint32_t root_order, const element *root) {
+static const nv_element *element_of(lowering *l, uint32_t item, uint32_t root_order, const nv_element *root) {
   uint32_t order;
   const nv_item *w = &l->f->items[item];
   nv_shape shape = nv_shape_at(l->g, w->kind == NV_ITEM_REDUCE ? l->f->edges[w->edges].operand : w->value);
   nv_space(l->f, item, &order);
   for (uint32_t k = 0; k < l->nelements; k++)
     if (l->elements[k].order == order && l->elements[k].e.shape == shape) return &l->elements[k].e;
-  element e;
+  nv_element e;
   if (order == root_order) {
-    e = reshaped(l->c, root, shape);
+    e = nv_reshaped(l->c, root, shape);
   } else {
     uint32_t back = nv_order_inverse(l->f, root_order), both = nv_order_then(l->f, back, order);
-    e = (element){.shape = shape};
-    e.linear = both != NV_NONE ? follow(l, both, root->linear) : follow(l, order, follow(l, back, root->linear));
+    e = (nv_element){.shape = shape};
+    e.linear = both != NV_NONE ? nv_follow_order(l->f, both, root->linear)
+                               : nv_follow_order(l->f, order, nv_follow_order(l->f, back, root->linear));
   }
   NV_GROW(l->c, l->elements, l->elements_cap, (size_t)l->nelements + 1);
   l->elements[l->nelements] = (known){order, e};
@@ -645,21 +586,21 @@ static const element *element_of(lowering *l, uint32_t item, uint32_t root_order
 void nv_lower_map(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) {
   lowering l = start(f, k, NV_K_MAP);
   uint32_t root = items[0], most = 0;
-  int64_t dims[NV_MAX_RANK];
   for (uint32_t i = 0; i < n; i++) { /* the shape with most axes spares divisions */
-    uint32_t rank = nv_known_dims(l.c, nv_shape_at(l.g, f->items[items[i]].value), dims), real = 0;
-    for (uint32_t d = 0; d < rank; d++) real += dims[d] != 1;
+    const nv_shape shape = nv_shape_at(l.g, f->items[items[i]].value);
+    uint32_t rank = nv_shape_rank(l.c, shape), real = 0;
+    for (uint32_t d = 0; d < rank; d++) real += nv_shape_dims(l.c, shape)[d] != NV_DIM_ONE;
     if (real > most) root = items[i], most = real;
   }
   uint32_t order;
   nv_space(f, root, &order);
   bool all[NV_MAX_RANK] = {0};
-  element e = {.shape = nv_shape_at(l.g, f->items[root].value), .split = true};
+  nv_element e = {.shape = nv_shape_at(l.g, f->items[root].value), .split = true};
   add_axes(&l, &e, all, false);
   l.nkept = l.nsymbols;
-  e.linear = nv_join_index(l.c, e.at, dims, nv_known_dims(l.c, e.shape, dims));
+  e.linear = linear_of(l.c, &e);
   for (uint32_t i = 0; i < n; i++) {
-    element at = *element_of(&l, items[i], order, &e);
+    nv_element at = *element_of(&l, items[i], order, &e);
     compute(&l, items[i], &at, at.linear);
   }
   end_kernel(&l);
@@ -669,19 +610,18 @@ void nv_lower_map(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) 
 static void compute_points(lowering *l, const uint32_t *items, uint32_t from, uint32_t n) {
   for (uint32_t i = from; i < n; i++) {
     if (l->f->items[items[i]].row == NV_NONE && l->f->items[items[i]].reduction == NV_NONE) continue;
-    element at = {.shape = nv_shape_at(l->g, l->f->items[items[i]].value), .linear = l->point};
+    nv_element at = {.shape = nv_shape_at(l->g, l->f->items[items[i]].value), .linear = l->point};
     compute(l, items[i], &at, l->point);
   }
 }
 
 /* Symbols of points and of reduced elements from an array's shape. */
-static void add_points(lowering *l, element *e, const bool *reduced) {
-  int64_t dims[NV_MAX_RANK];
+static void add_points(lowering *l, nv_element *e, const bool *reduced) {
   add_axes(l, e, reduced, false);
   l->nkept = l->nsymbols;
   l->point = nv_join_index(l->c, l->symbol, l->extent, l->nkept);
   add_axes(l, e, reduced, true);
-  e->linear = nv_join_index(l->c, e->at, dims, nv_known_dims(l->c, e->shape, dims));
+  e->linear = linear_of(l->c, e);
 }
 
 void nv_lower_reduce(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) {
@@ -689,7 +629,7 @@ void nv_lower_reduce(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *
   const nv_item *r = &f->items[items[0]];
   bool reduced[NV_MAX_RANK] = {0};
   for (uint32_t a = 1; a < nv_attr_count(l.c, r->attr); a++) reduced[nv_attr_list(l.c, r->attr)[a]] = true;
-  element e = {.shape = nv_shape_at(l.g, f->edges[r->edges].operand), .split = true};
+  nv_element e = {.shape = nv_shape_at(l.g, f->edges[r->edges].operand), .split = true};
   add_points(&l, &e, reduced);
   k->reduce_op = (nv_op)r->op;
   compute(&l, items[0], &e, l.point);
@@ -699,10 +639,11 @@ void nv_lower_reduce(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *
 }
 
 /* An element of rows of length: of an item's shape whose innermost axes make up a row, else by its linear index. */
-static element row_element(lowering *l, const uint32_t *items, uint32_t n, uint32_t top) {
+static nv_element row_element(lowering *l, const uint32_t *items, uint32_t n, uint32_t top) {
   nv_fuser *f = l->f;
-  int64_t length = f->items[top].row_length, count = length;
-  element e = {.split = true};
+  const int64_t length = f->items[top].row_length;
+  nv_dim count = NV_DIM_ONE, known_length = nv_dim_const(l->c, length);
+  nv_element e = {.split = true};
   for (uint32_t pass = 0; pass < 2; pass++) { /* reductions first */
     for (uint32_t i = 0; i < n; i++) {
       const nv_item *w = &f->items[items[i]];
@@ -711,18 +652,19 @@ static element row_element(lowering *l, const uint32_t *items, uint32_t n, uint3
       if (w->row != NV_NONE || (w->kind == NV_ITEM_REDUCE) == (pass == 1)) continue;
       nv_space(f, items[i], &order);
       e.shape = nv_shape_at(l->g, v);
-      count = nv_shape_count(l->c, e.shape);
-      int64_t dims[NV_MAX_RANK], inner = 1;
+      count = nv_shape_elements(l->c, e.shape);
+      int64_t inner = 1, size;
       bool reduced[NV_MAX_RANK] = {0};
-      uint32_t k = nv_known_dims(l->c, e.shape, dims);
-      while (k && inner < length) inner *= dims[--k], reduced[k] = true;
+      uint32_t k = nv_shape_rank(l->c, e.shape);
+      while (k && inner < length && nv_dim_is_const(l->c, nv_shape_dims(l->c, e.shape)[k - 1], &size))
+        inner *= size, reduced[--k] = true;
       if (inner != length || order != f->items[top].row_order) continue;
       add_points(l, &e, reduced);
       return e;
     }
   }
-  l->extent[0] = count / length;
-  l->extent[1] = length;
+  l->extent[0] = nv_dim_floordiv(l->c, count, known_length);
+  l->extent[1] = known_length;
   for (uint32_t k = 0; k < 2; k++) l->symbol[k] = nv_index_symbol_of(l->c, "t", k, l->extent[k]);
   l->nsymbols = 2;
   l->nkept = 1;
@@ -736,11 +678,11 @@ static element row_element(lowering *l, const uint32_t *items, uint32_t n, uint3
 static void lower_points(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k) {
   lowering l = start(f, k, NV_K_MAP);
   const bool all[NV_MAX_RANK] = {0};
-  element e = {.shape = nv_shape_at(l.g, f->items[items[0]].value), .split = true};
+  nv_element e = {.shape = nv_shape_at(l.g, f->items[items[0]].value), .split = true};
   add_points(&l, &e, all);
   l.point = e.linear;
   for (uint32_t i = 0; i < n; i++) {
-    element at = reshaped(l.c, &e, nv_shape_at(l.g, f->items[items[i]].value));
+    nv_element at = nv_reshaped(l.c, &e, nv_shape_at(l.g, f->items[items[i]].value));
     compute(&l, items[i], &at, l.point);
   }
   end_kernel(&l);
@@ -772,14 +714,14 @@ void nv_lower_rows(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k)
   }
   bool single = nreductions == 1 && !written && first_point > reduction; /* elements, the reduction, points */
   lowering l = start(f, k, single ? NV_K_REDUCE : NV_K_ROWS);
-  element e = row_element(&l, items, n, top);
+  nv_element e = row_element(&l, items, n, top);
   for (uint32_t i = 0; i < n; i++) {
     const nv_item *w = &f->items[items[i]];
     if (w->row != NV_NONE) {
       if (!single) compute_points(&l, items, i, i + 1);
       continue;
     }
-    element at = *element_of(&l, items[i], f->items[top].row_order, &e);
+    nv_element at = *element_of(&l, items[i], f->items[top].row_order, &e);
     compute(&l, items[i], &at, w->kind == NV_ITEM_REDUCE ? l.point : at.linear);
   }
   if (single) {
@@ -795,27 +737,26 @@ void nv_lower_fold(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k)
   const nv_item *w = &f->items[items[0]];
   const uint32_t along = (uint32_t)nv_attr_list(l.c, w->attr)[0];
   bool all[NV_MAX_RANK] = {0};
-  int64_t dims[NV_MAX_RANK];
-  element e = {.shape = nv_shape_at(l.g, w->value), .split = true};
+  int64_t updates;
+  nv_element e = {.shape = nv_shape_at(l.g, w->value), .split = true};
   add_axes(&l, &e, all, false);
   l.nkept = l.nsymbols;
-  const uint32_t rank = nv_known_dims(l.c, e.shape, dims);
-  e.linear = nv_join_index(l.c, e.at, dims, rank);
+  e.linear = linear_of(l.c, &e);
   l.target = e.at[along];
-  l.update = (element){.shape = nv_shape_at(l.g, f->edges[w->edges + 2].operand), .split = true};
-  nv_known_dims(l.c, l.update.shape, dims);
-  if (dims[0] > MOST) nv_raise(l.c, NUVECC_SPEC, "not supported yet: more than 2^30 updates");
+  l.update = (nv_element){.shape = nv_shape_at(l.g, f->edges[w->edges + 2].operand), .split = true};
   k->folds = true;
   k->reduce_op = (nv_op)(w->op == NV_OP_fold_runs ? nv_attr_list(l.c, w->attr)[1] : w->op);
-  k->reduce_extent = nv_dim_const(l.c, dims[0]);
-  k->reduce_symbol = l.update.at[0] = nv_index_symbol_of(l.c, "u", NV_NONE, dims[0]);
-  for (uint32_t i = 0, at = 1; i < rank; i++)
+  k->reduce_extent = nv_shape_dims(l.c, l.update.shape)[0];
+  if (is_longer(l.c, k->reduce_extent, &updates))
+    nv_raise(l.c, NUVECC_SPEC, "not supported yet: more than 2^30 updates");
+  k->reduce_symbol = l.update.at[0] = nv_index_symbol_of(l.c, "u", NV_NONE, k->reduce_extent);
+  for (uint32_t i = 0, at = 1; i < nv_shape_rank(l.c, e.shape); i++)
     if (i != along) l.update.at[at++] = e.at[i];
-  l.update.linear = nv_join_index(l.c, l.update.at, dims, rank);
+  l.update.linear = linear_of(l.c, &l.update);
   compute(&l, items[0], &e, e.linear);
   l.scope = ++f->epoch;
   for (uint32_t i = 1; i < n; i++) {
-    element at = {.shape = nv_shape_at(l.g, f->items[items[i]].value), .linear = e.linear};
+    nv_element at = {.shape = nv_shape_at(l.g, f->items[items[i]].value), .linear = e.linear};
     compute(&l, items[i], &at, e.linear);
   }
   end_kernel(&l);
@@ -827,9 +768,11 @@ void nv_lower_scan(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k)
   const int64_t *attr = nv_attr_list(l.c, s->attr);
   const uint32_t scanned = (uint32_t)attr[0];
   bool along[NV_MAX_RANK] = {0};
-  int64_t dims[NV_MAX_RANK], inner = 1;
-  element e = {.shape = nv_shape_at(l.g, f->edges[s->edges].operand), .split = true};
-  const uint32_t rank = nv_known_dims(l.c, e.shape, dims);
+  nv_element e = {.shape = nv_shape_at(l.g, f->edges[s->edges].operand), .split = true};
+  nv_dim dims[NV_MAX_RANK];
+  const uint32_t rank = nv_shape_rank(l.c, e.shape);
+  memcpy(dims, nv_shape_dims(l.c, e.shape), rank * sizeof *dims);
+  const int64_t length = nv_dim_value(l.c, dims[scanned]);
   nv_scan *scan = &k->scan;
   k->reduce_op = (nv_op)(s->op == NV_OP_scan_totals || s->op == NV_OP_scan_blocks ? attr[3] : s->op);
   scan->part = s->op == NV_OP_scan_totals   ? NV_SCAN_TOTALS
@@ -837,30 +780,30 @@ void nv_lower_scan(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k)
                                             : NV_SCAN_WHOLE;
   scan->reverse = attr[1] != 0;
   scan->exclusive = attr[2] != 0;
-  for (uint32_t i = scanned + 1; i < rank; i++) inner *= dims[i];
-  scan->columns = nv_scan_is_columns(dims[scanned], inner);
+  const nv_shape inner = nv_shape_make(l.c, dims + scanned + 1, rank - scanned - 1);
+  scan->columns = nv_scan_is_columns(length, nv_shape_weight(l.c, inner));
   along[scanned] = true;
   add_axes(&l, &e, along, false);
   l.nkept = l.nsymbols;
   add_axes(&l, &e, along, true);
-  e.linear = nv_join_index(l.c, e.at, dims, rank);
+  e.linear = linear_of(l.c, &e);
   nv_dim to = e.linear;
   if (scan->part != NV_SCAN_WHOLE) {
-    const int64_t totals = (dims[scanned] - 1) / NV_SCAN_BLOCK;
+    const int64_t totals = (length - 1) / NV_SCAN_BLOCK;
+    dims[scanned] = nv_dim_const(l.c, totals);
     scan->blocks = totals + (scan->part == NV_SCAN_BLOCKS);
-    scan->block = nv_index_symbol_of(l.c, "block", NV_NONE, scan->blocks);
-    scan->before = nv_index_symbol_of(l.c, "before", NV_NONE, totals);
+    scan->block = nv_index_symbol_of(l.c, "block", NV_NONE, nv_dim_const(l.c, scan->blocks));
+    scan->before = nv_index_symbol_of(l.c, "before", NV_NONE, dims[scanned]);
     nv_dim at[NV_MAX_RANK];
     memcpy(at, e.at, rank * sizeof *at);
     at[scanned] = scan->part == NV_SCAN_TOTALS ? scan->block : scan->before;
-    dims[scanned] = totals;
-    l.before = (element){.shape = nv_shape_of_ints(l.c, dims, rank), .linear = nv_join_index(l.c, at, dims, rank)};
+    l.before = (nv_element){.shape = nv_shape_make(l.c, dims, rank), .linear = nv_join_index(l.c, at, dims, rank)};
     if (scan->part == NV_SCAN_TOTALS) to = l.before.linear;
   }
   compute(&l, items[0], &e, to);
   l.scope = ++f->epoch;
   for (uint32_t i = 1; i < n; i++) {
-    element at = {.shape = nv_shape_at(l.g, f->items[items[i]].value), .linear = e.linear};
+    nv_element at = {.shape = nv_shape_at(l.g, f->items[items[i]].value), .linear = e.linear};
     compute(&l, items[i], &at, e.linear);
   }
   end_kernel(&l);
@@ -868,7 +811,7 @@ void nv_lower_scan(nv_fuser *f, const uint32_t *items, uint32_t n, nv_kernel *k)
 
 uint32_t nv_kernel_statements(const nv_kernel *k) {
   uint32_t n = 0;
-  for (uint32_t i = 0; i < k->ninstrs; i++) n += k->instrs[i].kind != NV_I_CONST;
+  for (uint32_t i = 0; i < k->ninstrs; i++) n += !nv_is_inline(&k->instrs[i]);
   return n;
 }
 

@@ -8,11 +8,12 @@
 /* of a value in scratch: covers every device's rule for buffer offsets (Metal's feature set tables) */
 enum { ALIGNMENT = 256 };
 
-typedef struct range { /* a value in scratch, in order of first */
+typedef struct range { /* a value in scratch, in order of first; of an open plan as if it had one byte */
   nv_value value;
   uint32_t first, last; /* launches that write it and use it last */
   uint32_t until;       /* ranges [own index, until) start while it is alive */
   int64_t bytes, size;  /* size: a multiple of ALIGNMENT */
+  nv_dim slot;          /* of an open plan: its bytes */
   int64_t offset;       /* -1: none yet */
 } range;
 
@@ -20,6 +21,7 @@ typedef struct planner {
   nv_ctx *c;
   nv_plan *p;
   nv_graph *g;
+  bool open;
   uint32_t *range_of;   /* a value: its range, or NV_NONE */
   uint32_t *output_of;  /* a value: the output that it is read from, or NV_NONE */
   uint32_t *writer;     /* a value: launch */
@@ -47,9 +49,13 @@ static void find_ranges(planner *s) {
         if (s->output_of[o->value] == NV_NONE) s->output_of[o->value] = o->port, s->writer[o->value] = k;
         continue;
       }
-      int64_t bytes = add_bytes(s, 0, o->extent, (nv_dtype)o->dtype);
+      int64_t bytes = s->open ? 1 : add_bytes(s, 0, o->extent, (nv_dtype)o->dtype);
+      const nv_dim slot = s->open ? nv_dim_mul(s->c, nv_shape_elements(s->c, nv_shape_at(s->g, o->value)),
+                                               nv_dim_const(s->c, nv_dtype_size[o->dtype]))
+                                  : NV_DIM_ZERO;
       NV_GROW(s->c, s->ranges, s->ranges_cap, (size_t)s->nranges + 1);
       s->ranges[s->nranges] = (range){.value = o->value, .first = k, .last = k, .bytes = bytes, .offset = -1,
+                                      .slot = slot,
                                       .size = add_bytes(s, bytes, ALIGNMENT - 1, NV_U8) / ALIGNMENT * ALIGNMENT};
       s->writer[o->value] = k;
       s->range_of[o->value] = s->nranges++;
@@ -126,7 +132,8 @@ static void pack_by_size(planner *s, uint32_t pairs) {
   }
 }
 
-/* In order of time, each where one of equal size was, else behind all: for very many values alive at once. */
+/* In order of time, each where one of equal size was, else behind all: for very many values alive at once, and for open
+ * sizes, of which nobody knows the larger. */
 static void pack_by_time(planner *s) {
   nv_ctx *c = s->c;
   uint32_t nlaunches = s->p->nkernels;
@@ -139,10 +146,10 @@ static void pack_by_time(planner *s) {
   for (uint32_t i = 0, k = 0; k < nlaunches; k++) {
     for (; i < s->nranges && s->ranges[i].first == k; i++) {
       range *r = &s->ranges[i];
-      uint64_t hash = nv_hash(&r->size, sizeof r->size, 5);
+      uint64_t hash = nv_hash(&r->size, sizeof r->size, r->slot);
       uint32_t at = 0;
       do bin[i] = nv_map_next(&map, hash, &at);
-      while (bin[i] != NV_NONE && s->ranges[bin[i]].size != r->size);
+      while (bin[i] != NV_NONE && (s->ranges[bin[i]].size != r->size || s->ranges[bin[i]].slot != r->slot));
       if (bin[i] == NV_NONE) nv_map_add(c, &map, hash, bin[i] = i);
       uint32_t old = free_of[bin[i]];
       if (old) {
@@ -172,7 +179,7 @@ static void pack(planner *s) {
     s->ranges[i].until = first_after(s, s->ranges[i].last);
     pairs += s->ranges[i].until - i - 1;
   }
-  if (pairs <= MOST_PAIRS) pack_by_size(s, (uint32_t)pairs);
+  if (pairs <= MOST_PAIRS && !s->open) pack_by_size(s, (uint32_t)pairs);
   else pack_by_time(s);
   int64_t *dies = NV_NEW_N(s->c, int64_t, (size_t)s->p->nkernels + 1), alive = 0; /* bytes that end with a launch */
   for (uint32_t i = 0, k = 0; k < s->p->nkernels; k++) {
@@ -259,7 +266,9 @@ static nv_place place_of(const planner *s, const nv_operand_rec *o) {
   if (s->output_of[o->value] != NV_NONE)
     return (nv_place){.kind = NV_PLACE_OUTPUT, .index = s->output_of[o->value]};
   if (s->range_of[o->value] == NV_NONE) nv_bug(s->c, "%%%u is read but never written", (unsigned)o->value);
-  return (nv_place){.kind = NV_PLACE_SCRATCH, .offset = s->ranges[s->range_of[o->value]].offset};
+  const int64_t offset = s->ranges[s->range_of[o->value]].offset;
+  if (s->open) return (nv_place){.kind = NV_PLACE_SCRATCH, .index = (uint32_t)(offset / ALIGNMENT)};
+  return (nv_place){.kind = NV_PLACE_SCRATCH, .offset = offset};
 }
 
 static void place_launches(planner *s) {
@@ -285,7 +294,7 @@ static void place_launches(planner *s) {
         by = s->writer[o->value] + 1;
       }
       if (by > after) after = by;
-      p->bytes_moved = add_bytes(s, p->bytes_moved, o->elements, (nv_dtype)o->dtype);
+      if (!s->open) p->bytes_moved = add_bytes(s, p->bytes_moved, o->elements, (nv_dtype)o->dtype);
     }
     l->barrier = after > since;
     if (l->barrier) since = k;
@@ -467,8 +476,16 @@ static void find_lower_bound(planner *s) {
   s->p->bytes_lower_bound = bytes;
 }
 
+static void list_slots(planner *s) {
+  nv_plan *p = s->p;
+  p->nslots = (uint32_t)(p->scratch_bytes / ALIGNMENT);
+  p->slots = NV_NEW_N(s->c, nv_dim, (size_t)p->nslots + 1);
+  for (uint32_t i = 0; i < s->nranges; i++) p->slots[s->ranges[i].offset / ALIGNMENT] = s->ranges[i].slot;
+  p->bytes_moved = p->bytes_lower_bound = p->scratch_bytes = p->scratch_bound = -1;
+}
+
 void nv_place_buffers(nv_plan *p) {
-  planner s = {.c = p->graph->c, .p = p, .g = p->graph};
+  planner s = {.c = p->graph->c, .p = p, .g = p->graph, .open = p->graph->nsources > 0};
   size_t n = (size_t)s.g->nvalues + 1;
   s.range_of = NV_NEW_N(s.c, uint32_t, n);
   s.output_of = NV_NEW_N(s.c, uint32_t, n);
@@ -478,6 +495,7 @@ void nv_place_buffers(nv_plan *p) {
   find_ranges(&s);
   pack(&s);
   place_launches(&s);
-  find_lower_bound(&s);
+  if (s.open) list_slots(&s);
+  else find_lower_bound(&s);
   nv_drop(s.c, s.ranges);
 }

@@ -2,6 +2,7 @@
  * every block comes to, a scan of that, and the blocks themselves. The order of a scan (nuvec-ops(5)) is made so that
  * this changes no bit. Reductions over many elements and updates by index are split in the same walk
  * (split_reductions.c, split_folds.c). Only the fuser sees the result. */
+#include "../ir/sizes.h"
 #include "passes.h"
 
 enum {
@@ -17,12 +18,13 @@ static bool is_split(nv_ctx *c, const nv_graph *g, const nv_node_rec *node) {
   const nv_shape shape = nv_shape_at(g, node->result);
   if (nv_ops[node->op].cls == NV_REDUCE) return nv_reduction_is_split(c, g, node);
   if (nv_ops[node->op].cls == NV_FOLD) return nv_fold_is_split(c, g, node);
-  if (nv_ops[node->op].cls != NV_SCAN || !nv_shape_is_static(c, shape) || !nv_shape_count(c, shape)) return false;
+  if (nv_ops[node->op].cls != NV_SCAN || nv_shape_is_empty(c, shape)) return false;
   const uint32_t axis = (uint32_t)nv_attr_list(c, node->attr)[0];
   const nv_dim *dims = nv_shape_dims(c, shape);
-  const int64_t n = nv_dim_value(c, dims[axis]), lines = nv_shape_count(c, shape) / n;
-  int64_t inner = 1;
-  for (uint32_t k = axis + 1; k < nv_shape_rank(c, shape); k++) inner *= nv_dim_value(c, dims[k]);
+  int64_t n;
+  if (!nv_dim_is_const(c, dims[axis], &n)) return false;
+  const int64_t lines = nv_shape_weight(c, shape) / n;
+  const int64_t inner = nv_shape_weight(c, nv_shape_make(c, dims + axis + 1, nv_shape_rank(c, shape) - axis - 1));
   const int64_t blocks = (n + NV_SCAN_BLOCK - 1) / NV_SCAN_BLOCK;
   if (n > LONGEST) return true;
   return nv_scan_is_columns(n, inner) ? blocks >= COLUMN_BLOCKS && lines < THREADS
@@ -101,6 +103,10 @@ static nv_graph *split_once(nv_graph *g, bool *more) {
     r->outputs[r->noutputs] = g->outputs[r->noutputs];
     r->outputs[r->noutputs].value = to[g->outputs[r->noutputs].value];
   }
+  NV_GROW(c, r->sources, r->sources_cap, (size_t)g->nsources + 1);
+  for (; r->nsources < g->nsources; r->nsources++) r->sources[r->nsources] = g->sources[r->nsources];
+  for (uint32_t k = 0; k < g->nguards; k++)
+    nv_graph_guard(r, g->guards[k].relation, g->guards[k].a, g->guards[k].b, g->guards[k].origin);
   nv_drop(c, to);
   nv_drop(c, operands);
   return r;

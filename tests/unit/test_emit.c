@@ -202,7 +202,7 @@ static nv_kernel *kernel(nv_kernel_kind kind, uint32_t rank, const int64_t *exte
   for (uint32_t d = 0; d < rank; d++) {
     k->extent[d] = number_dim(extents[d]);
     k->symbol[d] =
-        nv_dim_symbol(c, nv_intern_z(c, nv_format(c, "k%u:%" PRId64, (unsigned)d, extents[d])), 0, extents[d] - 1);
+        nv_dim_index(c, nv_intern_z(c, nv_format(c, "k%u:%" PRId64, (unsigned)d, extents[d])), k->extent[d]);
   }
   return k;
 }
@@ -436,7 +436,7 @@ static nv_kernel *rows(int64_t points, int64_t n, nv_op o) {
                  s = computed("s", NV_OP_square, x, NV_F32, points);
   nv_kernel *k = kernel(NV_K_REDUCE, 1, &points);
   k->reduce_extent = number_dim(n);
-  k->reduce_symbol = nv_dim_symbol(c, nv_intern_z(c, nv_format(c, "e:%" PRId64, n)), 0, n - 1);
+  k->reduce_symbol = nv_dim_index(c, nv_intern_z(c, nv_format(c, "e:%" PRId64, n)), nv_dim_const(c, n));
   k->reduce_op = o;
   binding(k, x, NV_F32, false, points * n);
   binding(k, b, NV_F32, false, points);

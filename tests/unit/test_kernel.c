@@ -37,7 +37,7 @@ static const char *raised(void (*call)(void *), void *arg) {
   return NULL;
 }
 
-static nv_dim over(const char *name, int64_t n) { return nv_dim_symbol(c, str(name), 0, n - 1); }
+static nv_dim over(const char *name, int64_t n) { return nv_dim_index(c, str(name), nv_dim_const(c, n)); }
 
 static uint32_t instr(nv_kernel *k, nv_instr i) {
   NV_GROW(c, k->instrs, k->instrs_cap, (size_t)k->ninstrs + 1);
@@ -294,7 +294,7 @@ static void scratch(void **state) {
       bool last = k + 1 == N;
       kernel->rank = 1;
       kernel->symbol[0] =
-          nv_dim_symbol(c, nv_intern_z(c, nv_format(c, "s%u", (unsigned)size[k + 1])), 0, size[k + 1] - 1);
+          nv_dim_index(c, nv_intern_z(c, nv_format(c, "s%u", (unsigned)size[k + 1])), nv_dim_const(c, size[k + 1]));
       kernel->extent[0] = nv_dim_const(c, size[k + 1]);
       operand(kernel, v[k], false, NV_NONE, 1, size[k]);
       operand(kernel, v[k + 1], true, last ? 0 : NV_NONE, size[k + 1], size[k + 1]);

@@ -298,7 +298,8 @@ static const char *index_text(nv_dim d, const nv_dim *symbols, const char *const
 
 static void index_texts(void **state) {
   (void)state;
-  const nv_dim i = nv_dim_symbol(c, nv_intern_z(c, "s0"), 0, 99), j = nv_dim_symbol(c, nv_intern_z(c, "s1"), 0, 511);
+  const nv_dim i = nv_dim_index(c, nv_intern_z(c, "s0"), number_dim(100)),
+               j = nv_dim_index(c, nv_intern_z(c, "s1"), number_dim(512));
   const nv_dim symbols[] = {i, j};
   const char *const names[] = {"row", "col"};
   const char *declarations;
@@ -321,8 +322,32 @@ static void index_texts(void **state) {
   IS(nv_dim_min(c, j, number_dim(200)), "", "metal::min(col, 200u)");
   IS(nv_dim_mul(c, j, number_dim(INT64_C(1) << 33)), "", "ulong(col) * 8589934592ul");
 #undef IS
-  const nv_dim open = nv_dim_symbol(c, nv_intern_z(c, "B"), 0, INT64_MAX);
-  RAISES(index_text(nv_dim_mul(c, open, i), symbols, names, 2, &declarations), "not supported yet");
+}
+
+static void open_texts(void **state) {
+  (void)state;
+  const char *declarations;
+  const nv_dim B = nv_dim_symbol(c, nv_intern_z(c, "B"), 0, INT64_MAX),
+               N = nv_dim_symbol(c, nv_intern_z(c, "N"), 0, 1000);
+  const nv_dim i = nv_dim_index(c, nv_intern_z(c, "s0"), B), j = nv_dim_index(c, nv_intern_z(c, "s1"), N);
+  const nv_dim symbols[] = {i, j}, one = number_dim(1);
+  static const char *const names[] = {"row", "col"};
+#define IS(d, declared, text)                                                                                         \
+  do {                                                                                                                \
+    assert_string_equal(index_text(d, symbols, names, 2, &declarations), text);                                       \
+    assert_string_equal(declarations, declared);                                                                      \
+  } while (0)
+  const nv_dim at = nv_dim_add(c, nv_dim_mul(c, i, N), j);
+  IS(at, "", "ulong(row) * sizes.N + ulong(col)");
+  IS(nv_dim_mul(c, i, nv_dim_add(c, nv_dim_mul(c, N, number_dim(2)), one)), "", "ulong(row) * sizes.n0");
+  IS(nv_dim_sub(c, nv_dim_sub(c, N, one), j), "", "uint(sizes.n0) - col");
+  IS(nv_dim_floordiv(c, at, N), "", "row");
+  IS(nv_dim_mod(c, at, N), "", "col");
+  IS(nv_dim_floordiv(c, i, N), "ulong q = ulong(row / uint(sizes.N));\n", "q");
+  IS(nv_dim_floordiv(c, j, nv_dim_add(c, N, number_dim(-2))), "uint q = col / uint(sizes.n0);\n", "q");
+#undef IS
+  RAISES(index_text(nv_dim_floordiv(c, nv_dim_sub(c, j, i), number_dim(3)), symbols, names, 2, &declarations),
+         "not supported yet");
 }
 
 /* Random expressions against their own evaluation, with small and with large extents. */
@@ -336,7 +361,7 @@ static void index_values(void **state) {
     nv_dim symbols[3], pool[12];
     for (uint32_t k = 0; k < 3; k++)
       pool[k] = symbols[k] =
-          nv_dim_symbol(c, nv_intern_z(c, nv_format(c, "r%d.%u", round, (unsigned)k)), 0, extents[k] - 1);
+          nv_dim_index(c, nv_intern_z(c, nv_format(c, "r%d.%u", round, (unsigned)k)), number_dim(extents[k]));
     static const int64_t divisors[] = {2, 3, 4, 5, 7, 8, 10, 16, 24, 96, 100, 512, 1000, 1024, 4099};
     uint32_t n = 3;
     for (; n < 9; n++) {
@@ -383,6 +408,6 @@ static void index_values(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(divisions), TEST(index_texts), TEST(index_values)};
+  const struct CMUnitTest tests[] = {TEST(divisions), TEST(index_texts), TEST(open_texts), TEST(index_values)};
   return cmocka_run_group_tests_name("test_metal_index", tests, NULL, NULL);
 }
