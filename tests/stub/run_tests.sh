@@ -80,7 +80,7 @@ generate() {
 open('consts.npy', 'wb').write(b'\x93NUMPY\1\0' + struct.pack('<H', len(h)) + h + struct.pack('<4096f', *[k % 13 / 2 for k in range(4096)]))"
   "$build/nuvecc" consts.yaml -o .
   PATH="$bed/bin:$PATH" make -s -f consts.mk
-  for s in forms second keys states lists steps; do
+  for s in forms second keys states lists steps sizes; do
     "$build/nuvecc" "$stub/$s.yaml" -o .
     PATH="$bed/bin:$PATH" make -s -f $s.mk
   done
@@ -88,7 +88,7 @@ open('consts.npy', 'wb').write(b'\x93NUMPY\1\0' + struct.pack('<H', len(h)) + h 
   "$build/nuvecc" "$stub/forms.yaml" -o again
   for f in forms.c forms.h forms.metal; do cmp $f again/$f; done
 }
-portable() { for s in forms second keys states consts lists; do strict -c $s.c -o $s.o; done; }
+portable() { for s in forms second keys states consts lists sizes; do strict -c $s.c -o $s.o; done; }
 portable_header() { printf '#include "forms.h"\n#include "second.h"\nint x;\n' > h.c && strict -c h.c -o h.o; }
 analyzed() { # as Xcode's Analyze would: no finding. A minute a stub: the one with most of the engine, LONG all
   for s in states ${LONG:+forms second keys consts}; do
@@ -98,7 +98,7 @@ analyzed() { # as Xcode's Analyze would: no finding. A minute a stub: the one wi
 }
 symbols() { # nothing external but NAME_..., nothing that changes, no name of another's
   for cc in gcc "$CLANG"; do
-    for s in forms second keys states consts; do
+    for s in forms second keys states consts sizes; do
       $cc -std=c99 -O1 -I "$bed/objc" -c $s.c -o $s.o
       if nm $s.o | grep -E ' [TDBRVWC] ' | grep -v " T ${s}_"; then return 1; fi
       if nm $s.o | grep -E ' [bBC] '; then return 1; fi
@@ -143,6 +143,14 @@ consts() { # also with another folder for the results
   rm -rf elsewhere
   PATH="$bed/bin:$PATH" make -s -f consts.mk consts_OUT=elsewhere
   cmp consts.data elsewhere/consts.data
+}
+sizes() { # twice, as states
+  unset HOSTMETAL_TYPES HOSTMETAL_LABELS
+  for san in '' '-O1 -fsanitize=address,undefined -fno-sanitize-recover=all'; do
+    "$bed/bin/hostcc" -std=c11 -g $san $WARN "$stub/sizes.c" sizes.c -I. -o sizes_app $FRAMEWORKS
+    HOSTMETAL_NOSEGV=1 LSAN_OPTIONS=suppressions=lsan:print_suppressions=0 ./sizes_app
+    export HOSTMETAL_TYPES=0
+  done
 }
 null() { # what our own code costs: on a runtime that does nothing
   python3 -IS "$stub/many.py" 200 24 > many.yaml
@@ -193,6 +201,7 @@ group 'lists of different lengths' by_hand lists
 group 'steps: random keys, state passed through, batches, one buffer twice' by_hand steps
 group 'states: steps, files, every failure in turn' states
 group 'constant arrays in a data file' consts
+group 'open sizes: values, shapes, refusals, cache, states' sizes
 group 'a million calls, and what a second call costs' null
 cat "$out/null.txt" 2> /dev/null
 group 'examples with a state' examples
