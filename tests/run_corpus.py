@@ -33,8 +33,8 @@ def differences(got, want):
 
 def stats(spec):
     r = subprocess.run([os.path.join(BUILD, 'nuvecc'), '--stats=json', spec], stdout=subprocess.PIPE,
-                       stderr=subprocess.STDOUT, text=True)
-    return r.returncode, r.stdout
+                       stderr=subprocess.PIPE, text=True)
+    return r.returncode, r.stderr if r.returncode else r.stdout
 
 
 def refused(spec):
