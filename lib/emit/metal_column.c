@@ -114,12 +114,16 @@ static void put_elements(const column *w, uint32_t indent) {
     const bool guard = w->n % (w->n > 128 ? 128 : 4) && w->n > 4;
     nv_line(b, indent, "for (uint %s = 0u; %s < %uu; ++%s) {", j, j, (unsigned)(w->n < 4 ? w->n : 4), j);
     indent += 2;
-    nv_line(b, indent, "uint %s = %s%s%s;", variable, at, *at ? " + " : "", j);
-    if (guard) nv_line(b, indent, "if (%s < %uu) {", variable, (unsigned)w->n), indent += 2;
+    const char *place = guard ? nv_names_fresh(&e->names, "place") : variable;
+    nv_line(b, indent, "uint %s = %s%s%s;", place, at, *at ? " + " : "", j);
+    if (guard) nv_line(b, indent, "uint %s = metal::min(%s, %uu);", variable, place, (unsigned)w->n - 1);
     nv_index_declare(&e->index, b, indent, NV_NONE);
     nv_gen_scalar(e, indent, 0, e->inner);
     values[0] = nv_gen_astype(e, element, w->d, e->text[from]);
-    put_parts(w, indent, step, &part, values, 1);
+    const char *joined = values[0];
+    if (*step) joined = nv_format(c, "%s == 0u ? %s : %s", step, joined, join(w, part, joined));
+    if (guard) joined = nv_format(c, "%s >= %uu ? %s : %s", place, (unsigned)w->n, part, joined);
+    nv_line(b, indent, "%s = %s;", part, joined); /* no branch that a load would wait for */
   }
   while (indent > start) indent -= 2, nv_line(b, indent, "}");
 }

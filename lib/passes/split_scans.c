@@ -56,7 +56,7 @@ static void own_origins(nv_graph *r, const nv_graph *g) {
   if (g->norigins) memcpy(r->origins, g->origins, g->norigins * sizeof *g->origins);
 }
 
-/* Nodes of g behind from are copied, so that a middle step is looked at again: scans become shorter each time. */
+/* Nodes of g behind from are copied, so that what a step became is looked at again: axes become shorter each time. */
 static nv_graph *split_once(nv_graph *g, bool *more) {
   nv_ctx *c = g->c;
   nv_graph *r = nv_graph_new(c, g->name);
@@ -71,7 +71,9 @@ static nv_graph *split_once(nv_graph *g, bool *more) {
     NV_GROW(c, operands, operands_cap, (size_t)n->noperands + 1);
     for (uint32_t i = 0; i < n->noperands; i++) operands[i] = to[nv_operand(g, n, i)];
     if (is_split(c, g, n) && nv_ops[n->op].cls == NV_REDUCE) {
+      const uint32_t made = r->nnodes;
       to[n->result] = nv_split_reduction(r, g, n, operands[0]);
+      for (uint32_t i = made; i < r->nnodes && !*more; i++) *more = is_split(c, r, &r->nodes[i]);
       continue;
     }
     if (is_split(c, g, n) && nv_ops[n->op].cls == NV_FOLD) {

@@ -47,6 +47,7 @@ def cases():
     yield 'float32[2048, 4096]', 'y = sum(x, axis=0)', [THREAD, THREAD]  # blocks, then what they come to
     yield 'float16[2, 2048, 3, 7]', 'y = mean(x, axis=1, keepdims=true) * 2', [SIMD, THREAD]
     yield 'int8[3072, 5]', 'y = sum(x, axis=0)', [SIMD, THREAD]
+    yield 'int8[2097152, 2]', 'y = sum(x, axis=0)', [THREAD, SIMD, THREAD]  # blocks of blocks
     yield 'float32[131072]', 'y = sum(x * x) + 1', [SIMD, SIMD]
     yield 'bfloat16[2, 32768, 2]', 'y = mean(x, axis=[1, 2])', [SIMD, SIMD]
     yield 'float32[3, 65536]', 'y = max(x, axis=-1)', [SIMD, SIMD]
