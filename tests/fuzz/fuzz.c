@@ -151,7 +151,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t n = 0;
     const char *text = nuvecc_text(u, (nuvecc_artifact)k, &n);
     if (!text) fprintf(stderr, "%s\n", nuvecc_error(u));
-    MUST((text && strlen(text) == n) || strstr(nuvecc_error(u), "out of memory"));
+    MUST((text && (k == NUVECC_DATA || strlen(text) == n)) || strstr(nuvecc_error(u), "out of memory"));
     if (!text) break;
   }
   nuvecc_free(u);

@@ -380,18 +380,19 @@ static int nvr_set_scratch(nvr_known *known, const nvr_signature *s, const nvr_n
   enum { ALIGN = 256 };
   const nvr_open_sizes *o = s->open;
   const nvr_form *f = s->form;
-  size_t k, total = 0;
+  size_t k, total = 0, empty = 0;
   for (k = 0; k < o->nslots; k++) {
     const nvr_number *n = &numbers[o->slots[k]];
     if (!n->known || n->whole < 0 || n->whole > (int64_t)1 << 52)
       return nvr_wrong(why, NUVEC_GUARD, "the bytes between kernels have no value");
-    starts[k] = total;
+    starts[k] = n->whole ? total : 0; /* an offset stands before the buffer's end */
+    empty += !n->whole;
     total += ((size_t)n->whole + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (total > SIZE_MAX / 2) return nvr_wrong(why, NUVEC_BUFFER_LIMIT, "too many bytes between kernels");
   }
   for (k = 0; !total && k < f->ninputs + f->noutputs; k++) /* what is empty must be bound to some memory */
     if (!(k < f->ninputs ? &known->signature.inputs[k] : &known->signature.outputs[k - f->ninputs])->bytes) total = 16;
-  known->signature.scratch = total;
+  known->signature.scratch = total || !empty ? total : 16;
   return 1;
 }
 
