@@ -105,30 +105,20 @@ bool nv_shape_is_empty(nv_ctx *c, nv_shape s) {
   return false;
 }
 
-int64_t nv_shape_weight(nv_ctx *c, nv_shape s) {
-  enum { OPEN = 4096 };
+/* Elements where open sizes count as open, but within their bounds. */
+static int64_t count_as(nv_ctx *c, nv_shape s, int64_t open) {
   const shape_rec r = c->shapes->shapes[s];
-  int64_t weight = 1;
+  int64_t count = 1;
   if (r.count >= 0) return r.count;
   for (uint32_t k = 0; k < r.rank; k++) {
     int64_t min, max;
     nv_dim_bounds(c, r.dims[k], &min, &max);
-    if (!nv_mul64(weight, min > OPEN ? min : max < OPEN ? max : OPEN, &weight)) return INT64_MAX;
+    if (!nv_mul64(count, min > open ? min : max < open ? max : open, &count)) return INT64_MAX;
   }
-  return weight;
+  return count;
 }
-
-int64_t nv_shape_most(nv_ctx *c, nv_shape s) {
-  const shape_rec r = c->shapes->shapes[s];
-  int64_t most = 1;
-  if (r.count >= 0) return r.count;
-  for (uint32_t k = 0; k < r.rank; k++) {
-    int64_t min, max;
-    nv_dim_bounds(c, r.dims[k], &min, &max);
-    if (!nv_mul64(most, max, &most)) return INT64_MAX;
-  }
-  return most;
-}
+int64_t nv_shape_weight(nv_ctx *c, nv_shape s) { return count_as(c, s, 4096); }
+int64_t nv_shape_most(nv_ctx *c, nv_shape s) { return count_as(c, s, INT64_MAX); }
 
 bool nv_shape_fits(nv_ctx *c, nv_shape s) {
   const shape_rec r = c->shapes->shapes[s];
